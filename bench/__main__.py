@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run every benchmark and print the machine, the versions and the tables."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import noise, start
+
+
+def processor() -> str:
+    """Name the processor as the kernel does, or as Python does where there is no kernel file."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if "model name" in line), "unknown")
+
+
+def main() -> int:
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography"))
+    console.print(f"{processor()}, Python {platform.python_version()}, {versions}\n")
+    missed = noise.run(console) + start.run(console)
+    if missed:
+        console.print(f"[bold red]{missed} figure(s) below what is asked[/]")
+        return 1
+    console.print("[bold green]every figure is reached[/]")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

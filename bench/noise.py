@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact integer noise against numpy's floats, which are neither exact nor secure."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import sordino as so
+from bench import peers
+from bench.timing import best_of
+
+VALUES = 8_000_000
+SINGLES = 200_000
+MOST_MICROSECONDS = 5.0
+MOST_MEGABYTES = 32.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """One distribution, and how many times as fast as numpy it is asked to be."""
+
+    gaussian: bool
+    scale: float
+    name: str
+    asked: float
+
+
+CASES = [
+    Case(False, 1, "1", 4.0),
+    Case(False, 1e3, "1000", 2.5),
+    Case(False, 1e6, "10^6", 1.5),
+    Case(False, 2.0**40, "2^40", 1.1),
+    Case(True, 10, "10", 3.0),
+    Case(True, 1e3, "1000", 1.5),
+    Case(True, 1e5, "10^5", 1.1),
+    Case(True, 1e8, "10^8", 1.1),
+]
+
+
+def mechanism(case: Case) -> so.Laplace | so.Gaussian:
+    if case.gaussian:
+        return so.Gaussian(sensitivity=1, sigma=case.scale)
+    return so.Laplace(sensitivity=1, epsilon=1 / case.scale)
+
+
+def run(console: Console) -> int:
+    """Print the tables; return how many figures fall short."""
+    return arrays(console) + singles(console)
+
+
+def arrays(console: Console) -> int:
+    others = peers.installed()
+    table = Table(title=f"{VALUES:,} released integers: nanoseconds a value")
+    for heading in ("noise", "scale", "sordino", "numpy floats", "times as fast", "asked", ""):
+        table.add_column(heading, justify="left" if heading == "noise" else "right")
+    for name in others:
+        table.add_column(name, justify="right")
+    generator = np.random.default_rng()
+    zeros = np.zeros(VALUES, dtype=np.int64)
+    missed = 0
+    for case in CASES:
+        draw = generator.normal if case.gaussian else generator.laplace
+        ours, theirs = best_of(
+            5,
+            partial(mechanism(case).release, zeros),
+            partial(draw, 0.0, case.scale, VALUES),
+        )
+        ratio = theirs / ours
+        reached = ratio >= case.asked
+        missed += not reached
+        table.add_row(
+            "discrete Gaussian" if case.gaussian else "discrete Laplace",
+            case.name,
+            f"{ours / VALUES * 1e9:.1f}",
+            f"{theirs / VALUES * 1e9:.1f}",
+            f"{ratio:.2f}",
+            f"{case.asked:.1f}",
+            "[green]reached[/]" if reached else "[red]short[/]",
+            *(f"{peers.nanoseconds(name, case.scale, case.gaussian):,.0f}" for name in others),
+        )
+    console.print(table)
+    if not others:
+        console.print("(make bench PEERS=1 adds columns for OpenDP and diffprivlib)")
+    return missed
+
+
+def singles(console: Console) -> int:
+    table = Table(title="one released integer, and memory")
+    for heading in ("what", "measured", "at most", ""):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    missed = 0
+
+    def row(what: str, value: float, most: float, unit: str) -> None:
+        nonlocal missed
+        missed += value > most
+        verdict = "[green]reached[/]" if value <= most else "[red]short[/]"
+        table.add_row(what, f"{value:.2f} {unit}", f"{most:g} {unit}", verdict)
+
+    for case in CASES:
+        one = mechanism(case)
+
+        def loop(release: object = one.release) -> None:
+            for _ in range(SINGLES):
+                release(3)  # type: ignore[operator]  # a bound method
+
+        family = "Gaussian" if case.gaussian else "Laplace"
+        value = best_of(3, loop)[0] / SINGLES * 1e6
+        row(f"{family}, scale {case.name}: release(3)", value, MOST_MICROSECONDS, "µs")
+    for what in ("laplace", "gaussian"):
+        row(f"{VALUES:,} {what} values: memory beyond the output", extra_megabytes(what),
+            MOST_MEGABYTES, "MB")  # fmt: skip
+    console.print(table)
+    return missed
+
+
+_MEMORY = """
+import resource, sys
+import numpy as np
+import sordino as so
+m = (so.Laplace(sensitivity=1, epsilon=1e-6) if sys.argv[1] == "laplace"
+     else so.Gaussian(sensitivity=1, sigma=1e5))
+values = np.zeros(int(sys.argv[2]), dtype=np.int64)
+values[:] = 1
+np.exp(1.0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+out = m.release(values)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) / 1024 - out.nbytes / 2**20)
+"""
+
+
+def extra_megabytes(what: str) -> float:
+    """Measure the peak in a process of its own, first tables included."""
+    command = [sys.executable, "-c", _MEMORY, what, str(VALUES)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return max(0.0, float(done.stdout))
