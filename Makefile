@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything a newcomer needs, starting from python3 (3.11 or newer), venv, pip and make.
+
+PYTHON ?= python3
+UV     ?= uv
+PYTEST ?= --numprocesses auto
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+
+LOCK := $(UV) pip compile pyproject.toml --group build --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --no-config --quiet --custom-compile-command "make lock"
+
+# A virtual environment does not survive being moved: when this folder is not the one it was made for, make it anew.
+MADE_FOR := $(shell cat $(VENV)/.made 2>/dev/null)
+MOVED    := $(if $(MADE_FOR),$(if $(filter-out $(CURDIR),$(MADE_FOR)),moved))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test bench soak lock clean moved
+
+help: ## Show this list.
+	@echo "sordino: differential privacy with exact integer noise"
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@echo
+	@echo "The first command makes $(VENV); choose the interpreter with PYTHON=/path/to/python3."
+
+demo: $(VENV)/.runtime ## Install the locked libraries and show a few private answers.
+	@$(BIN)/sordino demo
+
+test: $(VENV)/.dev ## Check style, types and layers, then run every test.
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest $(PYTEST)
+
+bench: $(VENV)/.runtime $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.
+	@$(BIN)/python -m bench
+
+soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.
+	$(BIN)/pytest -m soak
+
+lock: ## Resolve the libraries again and write requirements/*.txt (needs uv).
+	$(LOCK) --output-file requirements/runtime.txt
+	$(LOCK) --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	$(LOCK) --extra bench --constraint requirements/dev.txt --output-file requirements/bench.txt
+
+clean: ## Remove the environment and every cache.
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(VENV)/.made: $(MOVED)
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "sordino needs Python 3.11 or newer, and '$(PYTHON)' was not found; name one with PYTHON=/path/to/python3." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "sordino needs Python 3.11 or newer, and '$(PYTHON)' is older; name a newer one with PYTHON=/path/to/python3." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' has no venv module; on Debian and Ubuntu: apt install python3-venv." >&2; exit 1; }
+	@echo "making $(VENV) with $$("$(PYTHON)" --version)"
+	@"$(PYTHON)" -m venv --clear $(VENV)
+	@echo "$(CURDIR)" > $@
+
+$(VENV)/.runtime: $(VENV)/.made requirements/runtime.txt pyproject.toml
+	@echo "installing the locked libraries"
+	@$(PIP) install --require-hashes --requirement requirements/runtime.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
+	@echo "installing the locked development tools"
+	@$(PIP) install --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.runtime requirements/bench.txt
+	@echo "installing the locked libraries to compare with"
+	@$(PIP) install --require-hashes --requirement requirements/bench.txt
+	@touch $@

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading numbers: what a user typed, as an exact fraction.
+
+A float is read as the decimal it prints as, so 0.1 is one tenth; int, Fraction and Decimal are
+taken as they are. Every function names the argument in its message, raises TypeError for the wrong
+kind of thing and ValueError for the wrong value, and refuses numbers of more than 512 bits before
+it builds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+
+Integer: TypeAlias = "int | np.integer[Any]"
+Number: TypeAlias = "int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
+
+LARGEST_BITS = 512  # of a numerator or a denominator
+_LONGEST_DECIMAL = 160  # digits, or zeros: 10**155 already has more than 512 bits
+_LONGEST_ECHO = 60
+
+
+def positive(name: str, value: object) -> Fraction:
+    """Read a number above zero.
+
+    >>> positive("epsilon", 0.1)
+    Fraction(1, 10)
+    >>> positive("epsilon", float("nan"))
+    Traceback (most recent call last):
+    ValueError: epsilon must be a positive number, got nan
+    """
+    return _read(name, value, "a positive number", lambda x: x > 0)
+
+
+def nonnegative(name: str, value: object) -> Fraction:
+    """Read a number that is zero or above."""
+    return _read(name, value, "a number that is not negative", lambda x: x >= 0)
+
+
+def probability(name: str, value: object) -> Fraction:
+    """Read a number strictly between 0 and 1."""
+    return _read(name, value, "a number between 0 and 1, both excluded", lambda x: 0 < x < 1)
+
+
+def probability_or_zero(name: str, value: object) -> Fraction:
+    """Read a number from 0, included, to 1, excluded."""
+    return _read(name, value, "a number from 0 up to, but not, 1", lambda x: 0 <= x < 1)
+
+
+def positive_whole(name: str, value: object) -> int:
+    """Read a positive number of an integer type."""
+    rule = "a positive whole number"
+    if not is_integer(value):
+        raise TypeError(f"{name} must be {rule}, got {_echo(value)}")
+    return _read(name, value, rule, lambda x: x > 0).numerator
+
+
+def is_integer(value: object) -> TypeGuard[Integer]:
+    """Tell whether a value has an integer type; a boolean has not, and 1.0 has not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def written(x: Fraction) -> str:
+    """Write a fraction the way a user would have typed it.
+
+    >>> written(Fraction(1, 10)), written(Fraction(3)), written(Fraction(1, 3))
+    ('0.1', '3', 'Fraction(1, 3)')
+    """
+    if x.denominator == 1:
+        return str(x.numerator)
+    printed = repr(float(x))
+    return printed if Fraction(printed) == x else repr(x)
+
+
+def _read(name: str, value: object, rule: str, allowed: Callable[[Fraction], bool]) -> Fraction:
+    number = _finite(value)
+    if number is None:
+        known = isinstance(value, float | np.floating | Decimal)
+        error = ValueError if known else TypeError
+        raise error(f"{name} must be {rule}, got {_echo(value)}")
+    if _is_long(number):
+        limit = f"a fraction of whole numbers below 2**{LARGEST_BITS}"
+        raise ValueError(f"{name} must be {limit}, got {_echo(value)}")
+    fraction = Fraction(number)
+    if not allowed(fraction):
+        raise ValueError(f"{name} must be {rule}, got {_echo(value)}")
+    return fraction
+
+
+def _finite(value: object) -> int | Fraction | Decimal | None:
+    """Return the exact number a value stands for, or None if it stands for none."""
+    if is_integer(value):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        # The shortest decimal that stands for this number among those of its own precision.
+        value = Decimal(repr(float(value)) if isinstance(value, float) else str(value))
+    if isinstance(value, Decimal):
+        return value if value.is_finite() else None
+    return value if isinstance(value, Fraction) else None
+
+
+def _is_long(number: int | Fraction | Decimal) -> bool:
+    """Tell whether a number has too many bits, from its size alone."""
+    if isinstance(number, Decimal):
+        _, digits, exponent = number.as_tuple()
+        if len(digits) + abs(int(exponent)) > 2 * _LONGEST_DECIMAL:
+            return True
+        number = Fraction(number)
+    return max(number.numerator.bit_length(), number.denominator.bit_length()) > LARGEST_BITS
+
+
+def _echo(value: object) -> str:
+    """Quote an argument, or only name its type when it is no number or a long one."""
+    text = ""
+    if isinstance(value, np.generic):
+        text = str(value)
+    elif isinstance(value, bool | float | complex | str | None):
+        text = repr(value)
+    elif isinstance(value, int | Fraction | Decimal):
+        long = (
+            value.is_finite() and _is_long(value) if isinstance(value, Decimal) else _is_long(value)
+        )
+        text = str(value) if isinstance(value, Decimal) or not long else ""
+    return text if 0 < len(text) <= _LONGEST_ECHO else f"a value of type {type(value).__name__}"

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation runs, and every page can be found."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.house.tree import PAGES, ROOT, SCRIPT, SOURCES, name_of
+
+INDEX = ROOT / "docs" / "index.md"
+FENCE = re.compile(r"^( *)```([\w-]*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+class Block(NamedTuple):
+    language: str
+    line: int
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(match[2], text.count("\n", 0, match.start()) + 2, match[3])
+        for match in FENCE.finditer(text)
+    ]
+
+
+def links(page: Path) -> list[Path]:
+    """The local files a page links to."""
+    targets = [target.partition("#")[0] for target in LINK.findall(page.read_text("utf-8"))]
+    return [(page.parent / target).resolve() for target in targets if target and ":" not in target]
+
+
+def commands(page: Path) -> list[str]:
+    return [
+        line.removeprefix("$ ")
+        for block in blocks(page)
+        if block.language == "console"
+        for line in block.text.splitlines()
+        if line.startswith("$ sordino")
+    ]
+
+
+WITH_PYTHON = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
+COMMANDS = sorted({command for page in PAGES for command in commands(page)})
+
+
+def test_the_readme_shows_python_and_a_command() -> None:
+    assert ROOT / "README.md" in WITH_PYTHON
+    assert commands(ROOT / "README.md")
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
+def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path) -> None:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.language == "python":
+            padded = "\n" * (block.line - 1) + block.text
+            exec(compile(padded, name_of(page), "exec"), namespace)  # noqa: S102 - our own pages
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_a_page_succeed(command: str) -> None:
+    arguments = shlex.split(command)[1:]
+    done = subprocess.run([SCRIPT, *arguments], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_fenced_block_says_what_it_is(page: Path) -> None:
+    assert [block for block in blocks(page) if not block.language] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_local_link_leads_somewhere(page: Path) -> None:
+    assert [name_of(target) for target in links(page) if not target.exists()] == []
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=name_of)
+def test_every_page_that_a_docstring_cites_exists(source: Path) -> None:
+    cited = set(re.findall(r"docs/[\w/-]+\.md", source.read_text("utf-8")))
+    assert [page for page in sorted(cited) if not (ROOT / page).exists()] == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    reached, waiting = {INDEX}, [INDEX]
+    while waiting:
+        for target in links(waiting.pop()):
+            if target.suffix == ".md" and target.exists() and target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    unreached = set((ROOT / "docs").rglob("*.md")) - reached
+    assert sorted(map(name_of, unreached)) == []
