@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.entropy import Bits, system
 from sordino.exact.tables import BLOCK, Integers, Scratch
+
+# Where a block starts, the block, and by place the numbers that do not fit it (0 stands there).
+Filled: TypeAlias = tuple[int, Integers, dict[int, int]]
 
 
 def signed_shift(low: int, outcome: int) -> int:
@@ -31,20 +34,22 @@ def place_deep(out: Integers, deep: list[tuple[int, int]]) -> dict[int, int]:
     return beyond
 
 
-def in_blocks(
-    size: int, block: Callable[[Integers, Scratch, Bits], dict[int, int]]
-) -> npt.NDArray[Any]:
-    """Fill an array block by block with constant scratch memory."""
+def fill_blocks(
+    out: Integers, block: Callable[[Integers, Scratch, Bits], dict[int, int]]
+) -> Iterator[Filled]:
+    """Fill an array block by block with constant scratch memory, handing over each block."""
     bits = system()
-    out = np.empty(size, dtype=np.int64)
-    beyond: dict[int, int] = {}
-    scratch = Scratch(min(size, BLOCK))
-    for start in range(0, size, BLOCK):
+    scratch = Scratch(min(out.size, BLOCK))
+    for start in range(0, out.size, BLOCK):
         piece = out[start : start + BLOCK]
         if piece.size != scratch.size:
             scratch = Scratch(piece.size)
-        found = block(piece, scratch, bits)
-        beyond.update({start + position: value for position, value in found.items()})
+        yield start, piece, block(piece, scratch, bits)
+
+
+def gather(filled: Iterable[Filled], out: Integers) -> npt.NDArray[Any]:
+    """Run through all blocks; return the array, of Python ints if some do not fit 64 bits."""
+    beyond = {start + at: value for start, _, found in filled for at, value in found.items()}
     if not beyond:
         return out
     exact = out.astype(object)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.blocks import in_blocks, place_deep, signed_shift
+from sordino.exact.blocks import Filled, fill_blocks, gather, place_deep, signed_shift
 from sordino.exact.coins import fails_exp, fails_exp_exactly, fresh_words
 from sordino.exact.entropy import Bits, system
 from sordino.exact.laws import SignedHalfGaussian
@@ -137,7 +138,11 @@ class WideGaussian:
         return (number * number - corner * corner) / (2 * self._variance)
 
     def many(self, size: int) -> npt.NDArray[Any]:
-        return in_blocks(size, self._block)
+        out = np.empty(size, dtype=np.int64)
+        return gather(self.fill(out), out)
+
+    def fill(self, out: Integers) -> Iterator[Filled]:
+        return fill_blocks(out, self._block)
 
     def _block(self, out: Integers, scratch: Scratch, bits: Bits) -> dict[int, int]:
         todo, beyond = self._propose(out, scratch, bits)

@@ -9,6 +9,7 @@ exp(-8000)), ``many`` returns an array of Python ints, so that nothing is ever c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.blocks import in_blocks, place_deep, signed_shift
+from sordino.exact.blocks import Filled, fill_blocks, gather, place_deep, signed_shift
 from sordino.exact.entropy import Bits, system
 from sordino.exact.laws import Digit, Gaussian, Geometric, SignedGeometric
 from sordino.exact.raw import WIDE_SIGMA, RawDigit, WideGaussian
@@ -36,6 +37,10 @@ class Sampler(Protocol):
 
     def many(self, size: int) -> npt.NDArray[Any]:
         """Draw an array of independent numbers."""
+        ...
+
+    def fill(self, out: Integers) -> Iterator[Filled]:
+        """Fill an array, handing over each block while it is still in the processor's cache."""
         ...
 
 
@@ -132,7 +137,11 @@ class Joined:
         return number
 
     def many(self, size: int) -> npt.NDArray[Any]:
-        return in_blocks(size, self._block)
+        out = np.empty(size, dtype=np.int64)
+        return gather(self.fill(out), out)
+
+    def fill(self, out: Integers) -> Iterator[Filled]:
+        return fill_blocks(out, self._block)
 
     def _block(self, out: Integers, scratch: Scratch, bits: Bits) -> dict[int, int]:
         drawn, deep = self._top.draw(scratch, bits)

@@ -8,9 +8,9 @@ import pytest
 from sordino.exact.rounding import down, reading, up, up_as_printed
 
 NUMBERS = [
-    Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(2, 3), Fraction(0), Fraction(1), Fraction(-1, 3),
-    Fraction(10**40 + 1), Fraction(1, 10**320), Fraction(2**53 + 1), Fraction(1, 2**1074), Fraction(1, 2**1080),
-    Fraction(4, 3) * 10**200,
+    Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(2, 3), Fraction(0), Fraction(1),
+    Fraction(-1, 3), Fraction(10**40 + 1), Fraction(1, 10**320), Fraction(2**53 + 1),
+    Fraction(1, 2**1074), Fraction(1, 2**1080), Fraction(4, 3) * 10**200,
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.exact.blocks import in_blocks, place_deep, signed_shift
+from sordino.exact.blocks import fill_blocks, gather, place_deep, signed_shift
 from sordino.exact.coins import fails_exp_exactly
 from sordino.exact.raw import RawDigit, WideGaussian
 from sordino.exact.samplers import (
@@ -193,7 +193,8 @@ def test_a_draw_beyond_sixty_four_bits_becomes_a_python_int() -> None:
         piece[:] = 1
         return {0: 1 << 70}
 
-    exact = in_blocks(3, block)
+    room = np.empty(3, dtype=np.int64)
+    exact = gather(fill_blocks(room, block), room)
     assert exact.dtype == object
     assert exact.tolist() == [1 << 70, 1, 1]
 

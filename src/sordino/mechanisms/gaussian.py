@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Gaussian mechanism, with discrete Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+from sordino.exact.balls import Ball, ball, is_positive
+from sordino.exact.normal import FARTHEST, tail, total
+from sordino.exact.rational import (
+    Integer,
+    Number,
+    is_integer,
+    positive,
+    positive_whole,
+    probability,
+    written,
+)
+from sordino.exact.rounding import up
+from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_gaussian
+from sordino.mechanisms.additive import release_integers, release_reals
+from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l2_on_grid, written_real
+from sordino.privacy.calibrate import least, least_double
+from sordino.privacy.discrete_gaussian import (
+    DiscreteGaussian,
+    greatest_variance,
+    least_variance,
+)
+from sordino.privacy.gaussian import ContinuousGaussian
+from sordino.privacy.vectors import FINE
+
+_UNIT = 2**60  # a sensitivity so large that the integers are as good as the real line
+_LEAST_EPSILON, _LARGEST_EPSILON = Fraction(1, 2**100), 2.0**400
+_OUT_OF_RANGE = "this asks for a sigma beyond what is drawn, from 2**-20 to 2**50 steps of the grid"
+_ONE_OF = "a Gaussian needs exactly one of: epsilon and delta, rho, sigma"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Gaussian:
+    """Noise with P(x) proportional to exp(-x*x / (2 variance)), and a small delta.
+
+    ``sensitivity`` is how far one unit can move the value; for several values released at once, the
+    L2 norm of how far it moves them. Say how much noise by epsilon and delta, by rho, or by sigma.
+    An integer sensitivity means that integers are released; any other number means reals, on a
+    public grid about 2**-40 of the noise wide. Then the sensitivity must hold for the doubles
+    handed over. ``coordinates`` promises that no more values than that are released at once; for
+    reals it is at most 65,536, which is also what is assumed if it is not given.
+
+    >>> m = Gaussian(sensitivity=1, epsilon=1, delta=1e-6)
+    >>> m, round(m.sigma, 3), m.loss.delta(epsilon=1) <= 1e-6
+    (Gaussian(sensitivity=1, epsilon=1, delta=1e-06), 4.231, True)
+    >>> m.accuracy(confidence=0.95)
+    8
+
+    Guarantee:
+        Neighbours: any change to the data that moves the value by at most ``sensitivity`` in L2.
+        Loss: at most delta at epsilon, or exactly rho, or the loss of sigma, for each release;
+            ``loss`` has the whole profile.
+        Numerics: the noise is exact. The variance for epsilon and delta is the least of 30 bits
+            whose certified loss fits.
+        Proof: docs/proofs/gaussian.md.
+    """
+
+    sensitivity: Fraction
+    whole: bool
+    epsilon: Fraction | None
+    delta: Fraction | None
+    rho: Fraction | None
+    coordinates: int | None
+    _asked_sigma: Fraction | None
+    grid: Fraction = field(compare=False)
+    variance: Fraction = field(compare=False)
+    loss: DiscreteGaussian = field(compare=False)
+    _exponent: int = field(compare=False)
+    _sampler: Sampler | None = field(compare=False)
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        sigma: Number | None = None,
+        coordinates: Integer | None = None,
+    ) -> None:
+        length, whole = positive("sensitivity", sensitivity), is_integer(sensitivity)
+        asked = _asked(epsilon, delta, rho, sigma)
+        most = None if coordinates is None else positive_whole("coordinates", coordinates)
+        exponent, loss = (_on_integers if whole else _on_grid)(asked, length, most)
+        if not SMALLEST_SCALE**2 <= loss.variance <= LARGEST_SCALE**2:
+            raise ValueError(_OUT_OF_RANGE)
+        keep = object.__setattr__
+        keep(self, "sensitivity", length)
+        keep(self, "whole", whole)
+        keep(self, "epsilon", asked.epsilon)
+        keep(self, "delta", asked.delta)
+        keep(self, "rho", asked.rho)
+        keep(self, "coordinates", most)
+        keep(self, "_asked_sigma", asked.sigma)
+        keep(self, "grid", Fraction(2) ** exponent)
+        keep(self, "variance", loss.variance * Fraction(4) ** exponent)
+        keep(self, "loss", loss)
+        keep(self, "_exponent", exponent)
+        keep(self, "_sampler", None)
+
+    @property
+    def sigma(self) -> float:
+        """The square root of the variance, to show; the noise is made from the variance itself."""
+        return math.sqrt(self.variance) if self._asked_sigma is None else float(self._asked_sigma)
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments that make this mechanism, leaving out those that were not given."""
+        length = self.sensitivity.numerator if self.whole else self.sensitivity
+        given = {
+            "sensitivity": length,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "sigma": self._asked_sigma,
+            "coordinates": self.coordinates,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def __repr__(self) -> str:
+        shown = {name: written(Fraction(value)) for name, value in self._arguments().items()}
+        if not self.whole:
+            shown["sensitivity"] = written_real(self.sensitivity)
+        return f"Gaussian({', '.join(f'{name}={text}' for name, text in shown.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make, (self._arguments(),)
+
+    def release(self, value: object) -> Any:
+        """Return the value with fresh noise: an int or a float for a number, an array for an array.
+
+        Guarantee: as stated for the mechanism; each release costs the loss once more.
+        """
+        sampler = self._sampler
+        if sampler is None:
+            sampler = discrete_gaussian(self.loss.variance)
+            object.__setattr__(self, "_sampler", sampler)
+        if not self.whole:
+            most = self.coordinates or MOST_COORDINATES
+            return release_reals(value, sampler, exponent=self._exponent, most=most)
+        if type(value) is int:
+            return value + sampler.one()
+        whole = self.sensitivity.numerator
+        return release_integers(value, sampler, sensitivity=whole, most=self.coordinates)
+
+    def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
+        """Return the least half-width that the noise keeps to with this confidence.
+
+        With ``coordinates`` it holds for that many values at once. It is an int for integers; for
+        reals it is a float that includes half a step of the grid and is rounded up.
+
+        Guarantee: none needed; public inputs only.
+        """
+        level = probability("confidence", confidence)
+        many = positive_whole("coordinates", coordinates)
+        steps = _half_width(self.loss.variance, level, many)
+        return steps if self.whole else up((steps + Fraction(1, 2)) * self.grid)
+
+    @classmethod
+    def within(
+        cls,
+        half_width: Number,
+        *,
+        confidence: Number,
+        sensitivity: Number,
+        delta: Number,
+        coordinates: Integer = 1,
+    ) -> float:
+        """Return the least epsilon whose noise keeps to a half-width with this confidence.
+
+        It is the least one for which ``Gaussian(sensitivity=..., epsilon=..., delta=...)``, whose
+        variance has 30 bits, is accurate enough.
+
+        Guarantee: none needed; public inputs only.
+        """
+        width, length = positive("half_width", half_width), positive("sensitivity", sensitivity)
+        level, slack = probability("confidence", confidence), probability("delta", delta)
+        many = positive_whole("coordinates", coordinates)
+
+        def fits(epsilon: Fraction) -> bool:
+            try:
+                mechanism = cls(sensitivity=sensitivity, epsilon=epsilon, delta=slack)
+            except ValueError:
+                return False
+            return mechanism.accuracy(confidence=level, coordinates=many) <= width
+
+        if fits(_LEAST_EPSILON):
+            raise ValueError("this delta alone allows such noise; ask for a smaller delta")
+        near = _near_epsilon(
+            width, level, many, length=length, delta=slack, whole=is_integer(sensitivity)
+        )
+        try:
+            return least_double(fits, near=near, high=_LARGEST_EPSILON)
+        except ValueError:
+            raise ValueError("no epsilon is large enough for this half-width") from None
+
+
+class _Asked(NamedTuple):
+    """How much noise was asked for: by epsilon and delta, by rho, or by sigma."""
+
+    epsilon: Fraction | None
+    delta: Fraction | None
+    rho: Fraction | None
+    sigma: Fraction | None
+
+
+def _asked(
+    epsilon: Number | None, delta: Number | None, rho: Number | None, sigma: Number | None
+) -> _Asked:
+    given = [x is not None for x in (epsilon, rho, sigma)]
+    if sum(given) != 1 or (epsilon is None) != (delta is None):
+        raise TypeError(_ONE_OF)
+    return _Asked(
+        epsilon=None if epsilon is None else positive("epsilon", epsilon),
+        delta=None if delta is None else probability("delta", delta),
+        rho=None if rho is None else positive("rho", rho),
+        sigma=None if sigma is None else positive("sigma", sigma),
+    )
+
+
+def _on_integers(asked: _Asked, length: Fraction, most: int | None) -> tuple[int, DiscreteGaussian]:
+    """Return the exponent of the grid, 0, and the loss."""
+    norm = length.numerator**2
+    variance = _variance(asked, norm, most, SMALLEST_SCALE**2, LARGEST_SCALE**2)
+    return 0, DiscreteGaussian(variance=variance, squared_sensitivity=norm, coordinates=most)
+
+
+def _on_grid(asked: _Asked, length: Fraction, most: int | None) -> tuple[int, DiscreteGaussian]:
+    """Return the exponent of the grid and the loss on it, with the rounding to it included."""
+    most = MOST_COORDINATES if most is None else most
+    if most > MOST_COORDINATES:
+        limit = f"at most {MOST_COORDINATES} for real values"
+        raise ValueError(f"coordinates must be {limit}, got {most}")
+    unit = 1 if asked.sigma else length / _UNIT
+    about = _variance(asked, _UNIT**2, MOST_COORDINATES, FINE, LARGEST_SCALE**4) * unit**2
+    exponent = exponent_for(about)
+    norm = l2_on_grid(length, exponent, most)
+    variance = _variance(asked, norm, most, FINE, LARGEST_SCALE**2)
+    if asked.sigma:
+        variance /= Fraction(4) ** exponent
+    return exponent, DiscreteGaussian(variance=variance, squared_sensitivity=norm, coordinates=most)
+
+
+def _variance(
+    asked: _Asked, norm: int, most: int | None, low: Fraction, high: Fraction
+) -> Fraction:
+    """Return the variance for a squared sensitivity; a sigma that was asked for stays as it is."""
+    if asked.sigma is not None:
+        return asked.sigma**2
+    if asked.rho is not None:
+        return norm / (2 * asked.rho)
+    if asked.epsilon is None or asked.delta is None:
+        raise TypeError(_ONE_OF)
+    try:
+        return least_variance(
+            squared_sensitivity=norm,
+            coordinates=most,
+            epsilon=asked.epsilon,
+            delta=asked.delta,
+            low=low,
+            high=high,
+        )
+    except ValueError:
+        raise ValueError(_OUT_OF_RANGE) from None
+
+
+def _make(arguments: dict[str, Any]) -> Gaussian:
+    return Gaussian(**arguments)
+
+
+def _half_width(variance: Fraction, level: Fraction, coordinates: int) -> int:
+    """Return the least k that the noise of all coordinates keeps to with this confidence."""
+
+    def fits(k: int) -> bool:
+        def spare() -> Ball:
+            outside = -(ball(level).log() / coordinates).expm1()
+            return outside - 2 * tail(variance, k + 1) / total(variance)
+
+        return is_positive(spare)
+
+    near = int(_quantile(level, coordinates) * math.sqrt(variance))
+    return least(fits, 0, math.isqrt(math.ceil(FARTHEST**2 * variance)) + 1, near=near)
+
+
+def _quantile(level: Fraction, coordinates: int) -> float:
+    """Return about how many standard deviations the noise keeps to."""
+    outside = -math.expm1(math.log(level) / coordinates)
+    return max(-NormalDist().inv_cdf(outside / 2), 1e-9)
+
+
+def _near_epsilon(
+    width: Fraction,
+    level: Fraction,
+    coordinates: int,
+    *,
+    length: Fraction,
+    delta: Fraction,
+    whole: bool,
+) -> float:
+    """Return about the least epsilon whose noise keeps to a half-width."""
+    if whole:
+        steps, norm = math.floor(width), length.numerator**2
+        widest = greatest_variance(
+            lambda variance: _half_width(variance, level, coordinates) <= steps,
+            low=SMALLEST_SCALE**2,
+            high=LARGEST_SCALE**2,
+            near=(steps + Fraction(1, 2)) ** 2 / Fraction(_quantile(level, coordinates)) ** 2,
+        )
+        return DiscreteGaussian(variance=widest, squared_sensitivity=norm).epsilon(delta=delta)
+    sigma = width / Fraction(_quantile(level, coordinates))
+    rough = ContinuousGaussian(variance=sigma**2, squared_sensitivity=length**2)
+    return rough.epsilon(delta=delta)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How discrete Gaussian noise hides a shift of many coordinates at once.
+
+The loss of an integer shift k depends on the noise x through the integer s = k.x alone. Its law is
+a Gaussian times a factor that depends only on s modulo the squared length of k. So there is one sum
+over s for each residue, the same for every k of that length, and k decides only how often each
+residue occurs. Where the noise is wide, all residues occur equally often, and only the spacing of
+the values of s is left.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.balls import Ball, ball, pi, round_up
+from sordino.exact.normal import WIDE, hermite_tail, hockey_stick, tail, total
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+LARGEST_LISTED = 64  # squared sensitivity up to which all shifts are listed
+NARROWEST_LISTED = Fraction(1, 8)  # variances for which they are
+WIDEST_LISTED = Fraction(256)
+FINE = Fraction(2) ** 80  # variance from which the grid is as good as the real line
+MOST_COORDINATES = 2**16
+_FINE_ERROR = Fraction(1, 2**60)
+_FARTHEST_FINE = 2**20  # squared sensitivity over variance
+_REACH = 100.0  # terms below exp(-100) are left out, and bounded by _LEFT_OUT
+_LEFT_OUT = 1e-40
+_MARGIN = 1 + 1e-10
+
+
+def scalar_delta(*, variance: Fraction, shift: int, epsilon: Fraction) -> float:
+    """Return the profile of discrete Gaussian noise on one integer.
+
+    Guarantee:
+        Neighbours: any change that moves the integer by at most ``shift``.
+        Loss: the least delta for this epsilon.
+        Numerics: rounded up, from a certified ball.
+        Proof: docs/proofs/gaussian.md, theorem 3 (Canonne, Kamath, Steinke 2020, theorem 7).
+    """
+    return round_up(lambda: _scalar(variance, shift, epsilon))
+
+
+def _scalar(variance: Fraction, shift: int, epsilon: Fraction) -> Ball:
+    first = math.floor(epsilon * variance / shift + Fraction(shift, 2)) + 1
+    near, far = tail(variance, first - shift), tail(variance, first)
+    return (near - ball(epsilon).exp() * far) / total(variance)
+
+
+def fine_delta(
+    *, variance: Fraction, squared_sensitivity: int, coordinates: int, epsilon: Fraction
+) -> float:
+    """Return a bound on the profile of noise on a grid so fine that it is nearly continuous.
+
+    Guarantee:
+        Neighbours: any change that moves at most ``coordinates`` integers by a squared L2 norm of
+            at most ``squared_sensitivity``.
+        Loss: a delta for this epsilon, 2**-60 above that of real noise; 1.0 unless the variance is
+            at least 2**80, the coordinates at most 2**16 and the norm at most 2**10 sigma.
+        Numerics: rounded up, from a certified ball.
+        Proof: docs/proofs/gaussian.md, theorem 6.
+    """
+    ratio = squared_sensitivity / variance
+    if variance < FINE or coordinates > MOST_COORDINATES or ratio > _FARTHEST_FINE:
+        return 1.0
+    return min(round_up(lambda: hockey_stick(ratio, epsilon) + ball(_FINE_ERROR)), 1.0)
+
+
+def wide_delta(*, variance: Fraction, squared_sensitivity: int, epsilon: Fraction) -> float:
+    """Return a bound on the profile for shifts of any number of coordinates, for wide noise.
+
+    Guarantee:
+        Neighbours: any change that moves a vector of integers by a squared L2 norm of at most
+            ``squared_sensitivity``.
+        Loss: a delta for this epsilon. It is close to the least one when the variance is larger
+            than the squared sensitivity, and 1.0 when it is much smaller.
+        Numerics: rounded up, from certified balls.
+        Proof: docs/proofs/gaussian.md, theorems 4 and 5.
+    """
+    norm = squared_sensitivity
+    if 2 * variance < norm or norm < 2:
+        return 1.0
+    if variance >= WIDE:
+
+        def bound() -> Ball:
+            return _unevenness(variance, norm) * _any_spacing(variance, norm, epsilon)
+
+        return min(round_up(bound), 1.0)
+    spacings = [g for g in range(1, math.isqrt(norm) + 1) if norm % (g * g) == 0]
+
+    def one(g: int) -> float:
+        spread, shift = variance * norm / (g * g), norm // g
+        return round_up(lambda: _unevenness(variance, norm) * _scalar(spread, shift, epsilon))
+
+    return min(max(map(one, spacings)), 1.0)
+
+
+def _unevenness(variance: Fraction, norm: int) -> Ball:
+    """Bound how much more often than on average a residue of k.x modulo norm occurs."""
+    angle = pi() / (ball(norm).sqrt() if norm > 4 else 2)
+    decay = (-(2 * ball(variance) - ball(Fraction(1, 2))) * angle.sin() ** 2).exp()
+    wave = (-2 * pi() * pi() * ball(variance / norm)).exp()
+    ripple = 2 * wave / (1 - wave)
+    return (1 + (norm - 1) * decay) * (1 + ripple) / (1 - ripple)
+
+
+def _any_spacing(variance: Fraction, norm: int, epsilon: Fraction) -> Ball:
+    """Bound the profile on every lattice that is no coarser than the integers, at any offset."""
+    sigma, mu, price = ball(variance).sqrt(), ball(norm / variance).sqrt(), ball(epsilon)
+    start = price / mu - mu / 2
+    height = (-start * start / 2).exp()
+    ends = hermite_tail(3, start) if start >= 0 else 2 * hermite_tail(3, 0 * start)
+    ends += price.exp() * hermite_tail(3, start + mu)
+    third = ball(3).sqrt() / 216
+    excess = height * mu / 24 + third * (2 * price * height + ends) / sigma
+    return hockey_stick(norm / variance, epsilon) + excess / (ball(variance) * (2 * pi()).sqrt())
+
+
+def listed_delta(*, variance: Fraction, squared_sensitivity: int, epsilon: Fraction) -> float:
+    """Return the profile for shifts of any number of coordinates, by listing all of them.
+
+    Guarantee:
+        Neighbours: any change that moves a vector of integers by a squared L2 norm of at most
+            ``squared_sensitivity``, which is at most 64.
+        Loss: the least delta for this epsilon; 1.0 unless the variance is from 1/8 to 256.
+        Numerics: sums of positive doubles, then raised by a relative 1e-10 and by 1e-40; the
+            comment below shows that this is more than their error.
+        Proof: docs/proofs/gaussian.md, theorem 4.
+    """
+    # Errors. Exponents are below 700 for s, below 120 for x, and take at most four roundings, so
+    # terms are off by a relative 4e-13 and 6e-14, the last places of exp and expm1 included. Sums
+    # of n positive doubles add n * 2**-53, and n < 4000 here: 5e-13. So the gains are off by less
+    # than 2e-12. A residue of up to 64 coordinates is a product of as many quotients of such
+    # sums, with 64 additions each: 64 * (2 * 6e-13 + 64 * 2**-53) < 8e-11. All is below 1e-10.
+    # The terms left out of one coordinate have a mass below 1e-42, and so have those left out of
+    # the gain of one residue, because s reaches a whole period further: all 65 are below 1e-40.
+    norm = squared_sensitivity
+    if not NARROWEST_LISTED <= variance <= WIDEST_LISTED or not 1 <= norm <= LARGEST_LISTED:
+        return 1.0
+    spread, start = variance * norm, epsilon * variance - Fraction(norm, 2)
+    first = math.floor(start) + 1
+    reach = math.isqrt(math.ceil(2 * _REACH * spread)) + norm
+    s = np.arange(-reach, reach + 1)
+    weight = np.exp(-(s * s) / float(2 * spread))
+    ahead = float(first - start) + np.maximum(s - first, 0)
+    gain = np.where(s >= first, -np.expm1(-ahead / float(variance)), 0.0)
+    gains = np.bincount(s % norm, weight * gain, norm) / np.bincount(s % norm, weight, norm)
+    worst = float((_residues(float(variance), norm) @ gains).max())
+    return min(worst * _MARGIN + _LEFT_OUT, 1.0)
+
+
+def _residues(variance: float, norm: int) -> Floats:
+    """Return how often k.x has each residue modulo norm; a row for each k of that length."""
+    reach = math.isqrt(math.ceil(2 * _REACH * variance)) + 1
+    x = np.arange(-reach, reach + 1)
+    weight = np.exp(-(x * x) / (2 * variance))
+    weight /= weight.sum()
+    turn = (np.arange(norm)[:, None] - np.arange(norm)) % norm
+
+    def moves(k: int) -> Floats:
+        """Return the matrix that adds one coordinate which moves by k."""
+        matrix: Floats = np.bincount(k * x % norm, weight, norm)[turn]
+        return matrix
+
+    start = np.zeros(norm)
+    start[0] = 1.0
+    rows = [(norm, start)]
+    for k in range(math.isqrt(norm), 1, -1):
+        matrix, longer = moves(k), []
+        for rest, row in rows:
+            left, grown = rest, row
+            while left >= 0:
+                longer.append((left, grown))
+                left, grown = left - k * k, matrix @ grown
+        rows = longer
+    # What is left of the length is filled with coordinates that move by one: see the proof.
+    powers, matrix = [np.eye(norm)], moves(1)
+    for _ in range(norm):
+        powers.append(matrix @ powers[-1])
+    return np.array([powers[rest] @ row for rest, row in rows])

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from sordino import Gaussian
+from sordino.testing import Tape, replay
+
+BYTES = np.random.default_rng(6).bytes(40_000)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sigma"),
+    [
+        (0.1, 1e-5, 30.7495661319775),
+        (0.1, 1e-6, 36.3046904261958),
+        (0.5, 1e-6, 8.05761848072504),
+        (1, 1e-5, 3.73063163481594),
+        (1, 1e-6, 4.22467888932684),
+        (2, 1e-6, 2.23047627118642),
+        (10, 1e-5, 0.499888619709009),
+    ],
+)
+def test_on_reals_sigma_is_that_of_the_exact_profile(
+    epsilon: float, delta: float, sigma: float
+) -> None:
+    m = Gaussian(sensitivity=1.0, epsilon=epsilon, delta=delta)
+    assert sigma <= m.sigma <= sigma * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 3, 100, 0.5, 1e-9])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-9), (1, 1e-6), (8, 1e-5), (1, 1e-30)])
+def test_epsilon_and_delta_are_kept(sensitivity: float, epsilon: float, delta: float) -> None:
+    m = Gaussian(sensitivity=sensitivity, epsilon=epsilon, delta=delta)
+    assert m.loss.delta(epsilon=epsilon) <= delta
+    assert 0.99 * epsilon < m.loss.epsilon(delta=delta) <= epsilon
+
+
+@pytest.mark.parametrize("rho", [0.3, 1e-4, 5])
+@pytest.mark.parametrize("sensitivity", [1, 7, 0.5, 2.0])
+@pytest.mark.parametrize("coordinates", [None, 1, 100])
+def test_rho_is_met_exactly(rho: float, sensitivity: float, coordinates: int | None) -> None:
+    m = Gaussian(sensitivity=sensitivity, rho=rho, coordinates=coordinates)
+    assert m.loss.rho == rho
+    assert Fraction(m.loss.squared_sensitivity) / (2 * m.loss.variance) == Fraction(str(rho))
+
+
+def test_sigma_is_the_noise_that_was_asked_for() -> None:
+    m = Gaussian(sensitivity=2, sigma=3)
+    assert m.sigma == 3.0
+    assert m.variance == 9
+    assert m.loss.squared_sensitivity == 4
+    real = Gaussian(sensitivity=0.5, sigma=0.3)
+    assert real.variance == Fraction(9, 100)
+    assert real.loss.variance * real.grid**2 == Fraction(9, 100)
+    assert real.loss.rho == pytest.approx(0.25 / 0.18, rel=1e-6, abs=0)
+
+
+def test_exactly_one_way_to_say_how_much_noise() -> None:
+    wrong: list[dict[str, Any]] = [
+        {},
+        {"epsilon": 1},
+        {"delta": 1e-6},
+        {"epsilon": 1, "delta": 1e-6, "rho": 1},
+        {"rho": 1, "sigma": 1},
+        {"rho": 1, "delta": 1e-6},
+    ]
+    for arguments in wrong:
+        with pytest.raises(TypeError, match="exactly one of: epsilon and delta, rho, sigma"):
+            Gaussian(sensitivity=1, **arguments)
+
+
+def test_declaring_one_coordinate_allows_less_noise_for_large_shifts() -> None:
+    free = Gaussian(sensitivity=3, epsilon=1, delta=1e-6)
+    scalar = Gaussian(sensitivity=3, epsilon=1, delta=1e-6, coordinates=1)
+    assert scalar.variance < free.variance
+    with replay(Tape(BYTES)), pytest.raises(ValueError, match="at most 1 values at a time"):
+        scalar.release([1, 2])
+
+
+def test_real_values_have_a_limit_on_coordinates() -> None:
+    with pytest.raises(ValueError, match="coordinates must be at most 65536 for real values"):
+        Gaussian(sensitivity=1.0, rho=1, coordinates=65_537)
+    assert Gaussian(sensitivity=1, rho=1, coordinates=65_537).loss.coordinates == 65_537
+    m = Gaussian(sensitivity=1.0, rho=1)
+    with replay(Tape(BYTES)), pytest.raises(ValueError, match="at most 65536 values at a time"):
+        m.release(np.zeros(65_537))
+
+
+@pytest.mark.parametrize("sigma", [0.1, 1, 7.3, 64, 500, 8000, 10**6, 2**49])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 1 - 1e-12])
+@pytest.mark.parametrize("coordinates", [1, 1000])
+def test_accuracy_covers_and_one_less_does_not(
+    sigma: float, confidence: float, coordinates: int
+) -> None:
+    half_width = Gaussian(sensitivity=1, sigma=sigma).accuracy(
+        confidence=confidence, coordinates=coordinates
+    )
+    with mpmath.workdps(40):
+        wanted = 1 - mpmath.mpf(str(confidence)) ** (mpmath.mpf(1) / coordinates)
+        assert outside(sigma, int(half_width)) <= wanted * (1 + mpmath.mpf(10) ** -12)
+        if half_width:
+            assert outside(sigma, int(half_width) - 1) > wanted
+
+
+def outside(sigma: float, k: int) -> mpmath.mpf:
+    """P(|X| > k): summed for small sigma, from the density between half-integers for large."""
+    s = mpmath.mpf(str(sigma))
+    if sigma <= 64:
+        weights = [mpmath.exp(-(mpmath.mpf(n) ** 2) / (2 * s * s)) for n in range(int(40 * s) + 2)]
+        return 2 * mpmath.fsum(weights[k + 1 :]) / (2 * mpmath.fsum(weights) - 1)
+    edge = (k + mpmath.mpf(1) / 2) / s
+    # The midpoint rule's first correction, a 24th of the derivative at the edge.
+    slope = edge * mpmath.npdf(edge) / s**2
+    return 2 * (mpmath.erfc(edge / mpmath.sqrt(2)) / 2 - slope / 24)
+
+
+def test_accuracy_on_reals_is_that_of_the_normal_distribution() -> None:
+    m = Gaussian(sensitivity=1.0, sigma=1)
+    assert m.accuracy(confidence=0.95) == pytest.approx(1.959963984540054, rel=1e-11, abs=0)
+    assert m.accuracy(confidence=0.95) > 1.959963984540054
+
+
+@pytest.mark.parametrize("sensitivity", [1, 1.0])
+@pytest.mark.parametrize("half_width", [3, 25])
+def test_within_is_the_least_epsilon_that_is_accurate_enough(
+    sensitivity: float, half_width: float
+) -> None:
+    epsilon = Gaussian.within(half_width, confidence=0.95, sensitivity=sensitivity, delta=1e-6)
+
+    def width(epsilon: float) -> float:
+        m = Gaussian(sensitivity=sensitivity, epsilon=epsilon, delta=1e-6)
+        return m.accuracy(confidence=0.95)
+
+    assert width(epsilon) <= half_width < width(math.nextafter(epsilon, 0))
+
+
+def test_within_refuses_what_needs_no_epsilon_or_has_none() -> None:
+    with pytest.raises(ValueError, match="this delta alone allows such noise"):
+        Gaussian.within(10**6, confidence=0.95, sensitivity=1, delta=0.5)
+
+
+def test_making_a_mechanism_is_quick() -> None:
+    Gaussian(sensitivity=1, epsilon=0.5, delta=1e-5)  # loads what is loaded once
+    for sensitivity, limit in ((1, 0.1), (8, 1.0), (1000, 1.0), (0.5, 1.0)):
+        began = perf_counter()
+        Gaussian(sensitivity=sensitivity, epsilon=1.234, delta=1.1e-6)
+        assert perf_counter() - began < limit
+
+
+def test_a_mechanism_prints_as_it_was_typed() -> None:
+    for text in (
+        "Gaussian(sensitivity=1, epsilon=1, delta=1e-06)",
+        "Gaussian(sensitivity=2.0, rho=0.5)",
+        "Gaussian(sensitivity=2, sigma=3.5, coordinates=4)",
+    ):
+        assert repr(eval(text, {"Gaussian": Gaussian})) == text  # noqa: S307 - ours
+
+
+def test_sigmas_that_are_not_drawn_are_refused_before_any_data_is_seen() -> None:
+    for arguments in (
+        {"sigma": 2**51},
+        {"sigma": 1e-9},
+        {"rho": 1e-40},
+        {"epsilon": 1e-20, "delta": 1e-20},
+    ):
+        with pytest.raises(ValueError, match="a sigma beyond what is drawn"):
+            Gaussian(sensitivity=1, **arguments)
+
+
+def test_scalars_and_arrays_get_the_same_noise_from_the_same_bits() -> None:
+    for m in (Gaussian(sensitivity=1, sigma=10), Gaussian(sensitivity=1.0, sigma=10)):
+        with replay(Tape(BYTES)):
+            scalar = m.release(5)
+        with replay(Tape(BYTES)):
+            assert m.release(np.array([5])).tolist() == [scalar]

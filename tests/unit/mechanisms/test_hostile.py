@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every parameter of every public call, against numbers that somebody might try."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sordino import Gaussian, Laplace
+from sordino.privacy import classic_sigma
+
+LAPLACE = Laplace(sensitivity=1, epsilon=1)
+GAUSSIAN = Gaussian(sensitivity=1, rho=1)
+
+HOSTILE: dict[str, object] = {
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-inf": -float("inf"),
+    "-1": -1,
+    "True": True,
+    "numpy True": np.True_,
+    "'1'": "1",
+    "None": None,
+    "complex": 1 + 0j,
+    "array": np.array([0.5]),
+    "0-d array": np.array(0.5),
+    "list": [0.5],
+    "tiny Decimal": Decimal("1e-1000000"),
+    "huge Decimal": Decimal("1e1000000"),
+    "NaN Decimal": Decimal("NaN"),
+    "huge int": 10**4000,
+    "numpy nan": np.float32("nan"),
+}
+
+GOOD: dict[Callable[..., object], dict[str, Any]] = {
+    Laplace: {"sensitivity": 1, "epsilon": 1},
+    Gaussian: {"sensitivity": 1, "epsilon": 1, "delta": 1e-6},
+    LAPLACE.accuracy: {"confidence": 0.95, "coordinates": 3},
+    GAUSSIAN.accuracy: {"confidence": 0.95, "coordinates": 3},
+    LAPLACE.loss.epsilon: {"delta": 1e-6},
+    GAUSSIAN.loss.epsilon: {"delta": 1e-6},
+    LAPLACE.loss.delta: {"epsilon": 0.5},
+    GAUSSIAN.loss.delta: {"epsilon": 0.5},
+    Laplace.within: {"half_width": 5, "confidence": 0.95, "sensitivity": 1, "coordinates": 1},
+    Gaussian.within: {"half_width": 5, "confidence": 0.95, "sensitivity": 1, "delta": 1e-6},
+    classic_sigma: {"sensitivity": 1, "epsilon": 0.5, "delta": 1e-6},
+}
+MORE: dict[Callable[..., object], list[str]] = {Gaussian: ["rho", "sigma", "coordinates"]}
+ZERO_IS_ALLOWED: set[Callable[..., object]] = {
+    LAPLACE.loss.delta,
+    GAUSSIAN.loss.delta,
+    LAPLACE.loss.epsilon,
+    GAUSSIAN.loss.epsilon,
+}
+
+CASES = [
+    pytest.param(call, name, value, id=f"{call.__qualname__}-{name}-{label}")
+    for call, arguments in GOOD.items()
+    for name in [*arguments, *MORE.get(call, [])]
+    for label, value in {**HOSTILE, "0": 0}.items()
+    if not (label == "0" and call in ZERO_IS_ALLOWED)
+    and not (label == "None" and call is Gaussian and name != "sensitivity")
+]
+
+
+@pytest.mark.parametrize(("call", "name", "value"), CASES)
+def test_a_hostile_argument_is_refused_at_once_with_its_name(
+    call: Callable[..., object], name: str, value: object
+) -> None:
+    arguments = {**GOOD[call], name: value}
+    if name in {"rho", "sigma"}:
+        arguments = {"sensitivity": 1, name: value}
+    began = perf_counter()
+    with pytest.raises((TypeError, ValueError), match=rf"^{name} must be ") as caught:
+        call(**arguments)
+    assert perf_counter() - began < 0.2
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("call", GOOD, ids=lambda call: call.__qualname__)
+def test_the_same_call_without_a_hostile_argument_succeeds(call: Callable[..., object]) -> None:
+    assert call(**GOOD[call]) is not None
+
+
+def test_probabilities_of_one_and_more_are_refused() -> None:
+    for one in (1, 1.0, 1.5):
+        with pytest.raises(ValueError, match=r"^confidence must be a number between 0 and 1"):
+            LAPLACE.accuracy(confidence=one)
+        with pytest.raises(ValueError, match=r"^delta must be a number between 0 and 1"):
+            Gaussian(sensitivity=1, epsilon=1, delta=one)
+        with pytest.raises(ValueError, match=r"^delta must be a number from 0"):
+            GAUSSIAN.loss.epsilon(delta=one)
