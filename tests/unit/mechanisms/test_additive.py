@@ -199,7 +199,9 @@ def test_masked_arrays_are_refused_because_the_mask_would_be_lost(release: Any) 
 
 
 @pytest.mark.parametrize(
-    "value", [np.longdouble(1), np.array([1], dtype=np.longdouble), [np.longdouble(1)]], ids=range(3)
+    "value",
+    [np.longdouble(1), np.array([1], dtype=np.longdouble), [np.longdouble(1)]],
+    ids=range(3),
 )
 def test_extended_precision_is_refused_where_reals_are_released(value: object) -> None:
     with pytest.raises(TypeError, match="extended precision"):
