@@ -4,7 +4,10 @@
 Each thread owns one keystream, AES-256 in counter mode under a key and a starting counter that
 the operating system drew. A keystream takes a new key after ``REKEY_AFTER`` bytes. At ``fork``
 the forking thread's keystream is wiped before the copy is made and every keystream is wiped in
-the child, so that parent and child never share a key or a buffered word.
+the child, so that parent and child never share a key or a buffered word. A fork may come at any
+moment, from a signal handler too: a key or a buffer that was made before a wipe is dropped when
+it turns out afterwards that there was one. A fork that Python does not see is noticed by the
+number of the process.
 
 There is no seed. Tests replay recorded bits through ``sordino.testing``.
 """
@@ -50,27 +53,31 @@ class Keystream:
     same keystream, each byte of it once. An instance belongs to one thread.
     """
 
-    __slots__ = ("__weakref__", "_cipher", "_left", "_words")
+    __slots__ = ("__weakref__", "_cipher", "_left", "_wipes", "_words", "process")
 
     def __init__(self) -> None:
         self._cipher: CipherContext | None = None
         self._left = 0
         self._words: list[int] = []
+        self._wipes = 0
+        self.process = os.getpid()
         _streams.add(self)
 
     def wipe(self) -> None:
         """Forget the key and all buffered bits; the next draw takes a new key."""
+        self._wipes += 1
+        self.process = os.getpid()
         self._cipher = None
         self._left = 0
         self._words.clear()
 
     def word16(self) -> int:
         """Return the next 16 bits as an integer."""
-        try:
-            return self._words.pop()
-        except IndexError:
-            self._refill()
-            return self._words.pop()
+        while True:
+            try:
+                return self._words.pop()
+            except IndexError:
+                self._refill()
 
     def integer(self, width: int) -> int:
         """Return the next ``width`` bits as an integer; ``width`` is a multiple of 16."""
@@ -83,24 +90,32 @@ class Keystream:
 
     def fill(self, out: UnsignedArray) -> None:
         """Overwrite a contiguous array of unsigned integers with fresh bits."""
+        if not out.flags.c_contiguous:
+            raise ValueError("only a contiguous array can be filled")
         view = out.reshape(-1).view(np.uint8).data
         for start in range(0, len(view), len(_ZEROS)):
             self._draw(view[start : start + len(_ZEROS)])
 
     def _refill(self) -> None:
+        wipes = self._wipes
         block = bytearray(_SCALAR_BYTES)
         self._draw(memoryview(block))
         words = np.frombuffer(block, dtype="<u2").tolist()
         words.reverse()
         self._words = words
+        if wipes != self._wipes:  # these words may be in another process too
+            self._words = []
 
     def _draw(self, view: memoryview) -> None:
         cipher = self._cipher
-        if cipher is None or self._left < len(view):
+        while cipher is None or self._left < len(view):
+            wipes = self._wipes
             key, counter = os.urandom(32), os.urandom(16)
             cipher = Cipher(algorithms.AES256(key), modes.CTR(counter)).encryptor()
             self._cipher = cipher
             self._left = REKEY_AFTER
+            if wipes != self._wipes:  # this key may be in another process too
+                self._cipher = cipher = None
         self._left -= len(view)
         cipher.update_into(_ZEROS if len(view) == len(_ZEROS) else _ZEROS[: len(view)], view)
 
@@ -115,6 +130,8 @@ def system() -> Bits:
         bits: Bits = _local.bits
     except AttributeError:
         bits = _local.bits = Keystream()
+    if bits.__class__ is Keystream and bits.process != os.getpid():
+        bits.wipe()
     return bits
 
 

@@ -201,11 +201,11 @@ def _gaussian_tails(variance: Fraction, count: int, precision: int) -> list[Inte
     """Enclose T(c) = sum over x >= c of exp(-x*x / (2 variance)), c = 0, ..., count - 1.
 
     Weights follow w(x+1) = w(x) a(x), a(x+1) = a(x) r with r = exp(-1/variance), in integers that
-    are cut downwards. With n the number of steps, a(x) is below its true value by at most n + 1
-    units and w(x) by at most (n + 1)(n + 2) / 2 < ``error``.
+    are cut downwards. Each start is below its true value by less than 2 units, so after n steps
+    a(x) is by at most 3n + 2 and w(x) by at most 3 (n + 1)(n + 2) / 2 < ``error``.
     """
     far = max(_gaussian_reach(variance, precision), count) + 1
-    error = (far + 2) * (far + 3)
+    error = 2 * (far + 2) * (far + 3)
     extra = error.bit_length() + far.bit_length() + 2
     work = precision + extra
     weight = 1 << work

@@ -128,3 +128,56 @@ def test_an_empty_array_takes_nothing() -> None:
 def test_a_width_that_is_no_multiple_of_sixteen_is_refused() -> None:
     with pytest.raises(ValueError, match="units of 16 bits"):
         Keystream().integer(7)
+
+
+def test_an_array_that_is_not_contiguous_is_refused() -> None:
+    with pytest.raises(ValueError, match="contiguous"):
+        Keystream().fill(np.empty((4, 4), dtype=np.uint64).T[::2])
+
+
+def test_a_wipe_in_the_middle_of_a_refill_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A signal handler may fork between any two steps; wiping there stands for it."""
+    stream = Keystream()
+    real = os.urandom
+    drawn: list[bytes] = []
+
+    def interrupted(count: int) -> bytes:
+        drawn.append(real(count))
+        if len(drawn) == 2:
+            stream.wipe()
+        return drawn[-1]
+
+    monkeypatch.setattr(os, "urandom", interrupted)
+    stream.word16()
+    assert len(drawn) == 4  # the first key was dropped, because the wipe came after it was drawn
+
+
+def test_words_buffered_before_a_wipe_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Keystream()
+    inner = Keystream._draw
+    calls = 0
+
+    def interrupted(self: Keystream, view: memoryview) -> None:
+        nonlocal calls
+        inner(self, view)
+        calls += 1
+        if calls == 1:
+            self.wipe()
+
+    monkeypatch.setattr(Keystream, "_draw", interrupted)
+    stream.word16()
+    assert calls == 2
+
+
+def test_a_fork_that_python_does_not_see_is_noticed_by_the_process_number() -> None:
+    bits = system()
+    bits.integer(64)
+    assert isinstance(bits, Keystream)
+    bits.process += 1  # as if this were the child
+    buffered = list(bits._words)
+    assert system() is bits
+    assert bits.process == os.getpid()
+    assert bits._words == []
+    assert buffered
