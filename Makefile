@@ -37,7 +37,7 @@ test: $(VENV)/.dev ## Check style, types and layers, then run every test.
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest $(PYTEST)
 
-bench: $(VENV)/.runtime $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.
+bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.
 	@$(BIN)/python -m bench
 
 soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.

@@ -62,7 +62,7 @@ def test_no_output_is_more_telling_than_the_pure_loss(mechanism: Mechanism) -> N
         reach = 3 * max(shift) + 3
         noise = [
             {
-                y: -abs(y - k) * mechanism.loss.eta + abs(y) * mechanism.loss.eta
+                y: -abs(y - k) * mechanism.noise.eta + abs(y) * mechanism.noise.eta
                 for y in range(-reach, reach)
             }
             for k in shift
@@ -104,9 +104,9 @@ def test_rounding_to_the_grid_keeps_to_the_shift(mechanism: Mechanism) -> None:
     step, exponent = float(mechanism.grid), int(math.log2(mechanism.grid))
     sensitivity = float(mechanism.sensitivity)
     bound = (
-        mechanism.loss.shift
+        mechanism.noise.shift
         if isinstance(mechanism, Laplace)
-        else math.isqrt(mechanism.loss.squared_sensitivity)
+        else math.isqrt(mechanism.noise.squared_sensitivity)
     )
     for place in range(-7, 8):
         x = place * step / 2
@@ -187,7 +187,7 @@ def test_accuracy_grows_with_confidence_and_coordinates(mechanism: Mechanism) ->
 def test_there_is_always_noise(mechanism: Mechanism) -> None:
     if isinstance(mechanism, Laplace):
         assert mechanism.scale > 0
-        assert mechanism.loss.eta > 0
+        assert mechanism.noise.eta > 0
     else:
         assert mechanism.variance > 0
         assert mechanism.sigma > 0
@@ -213,10 +213,10 @@ def test_the_noise_drawn_is_the_noise_accounted_for(mechanism: Mechanism) -> Non
     """The same bits give the same number, from the mechanism and from a sampler of its law."""
     if isinstance(mechanism, Laplace):
         sampler = discrete_laplace(mechanism.scale / mechanism.grid)
-        assert mechanism.scale / mechanism.grid * mechanism.loss.eta == 1
+        assert mechanism.scale / mechanism.grid * mechanism.noise.eta == 1
     else:
         sampler = discrete_gaussian(mechanism.variance / mechanism.grid**2)
-        assert mechanism.variance / mechanism.grid**2 == mechanism.loss.variance
+        assert mechanism.variance / mechanism.grid**2 == mechanism.noise.variance
     data = np.random.default_rng(3).bytes(10_000)
     with replay(Tape(data)):
         drawn = [sampler.one() for _ in range(20)]

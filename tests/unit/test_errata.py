@@ -95,14 +95,14 @@ def test_x10_a_histogram_of_flu() -> None:
     """X10: scale 10 on each cell when a person comes or goes, 20 when one replaces another."""
     assert Laplace(sensitivity=1, epsilon=0.1).scale == 10
     assert Laplace(sensitivity=2, epsilon=0.1).scale == 20
-    wrong = Laplace(sensitivity=1, epsilon=0.1).loss
+    wrong = Laplace(sensitivity=1, epsilon=0.1).noise
     two_cells = type(wrong)(eta=wrong.eta, shift=2)
     assert two_cells.epsilon(delta=0) == 0.2
 
 
 def test_x21_the_variance_of_the_noise() -> None:
     """X21: 2 / epsilon^2 for continuous noise, less for discrete noise."""
-    eta = float(Laplace(sensitivity=1, epsilon=1).loss.eta)
+    eta = float(Laplace(sensitivity=1, epsilon=1).noise.eta)
     q = math.exp(-eta)
     law = [(1 - q) / (1 + q) * q ** abs(x) for x in range(-60, 61)]
     mean = math.fsum(x * p for x, p in zip(range(-60, 61), law, strict=True))

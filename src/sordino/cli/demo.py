@@ -4,8 +4,6 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 import sordino as so
 from sordino.cli.demo_data import WARDS, Person
 
@@ -83,23 +81,29 @@ def count_wards(people: People) -> Answer:
     wards = [sum(p.ward == ward for p in people) for ward in WARDS]
     m = so.Laplace(sensitivity=1, epsilon=0.1)
     radius = m.accuracy(confidence=CONFIDENCE, coordinates=len(WARDS))
-    triples = zip(WARDS, m.release(np.array(wards)).tolist(), wards, strict=True)
+    triples = zip(WARDS, m.release(wards).tolist(), wards, strict=True)
     return Answer(
         question="How many persons were on each ward?",
         remark="One person is on one ward, so the whole list moves by 1. "
         "All five error bars hold at once.",
         short="persons on each ward",
         code="""\
-wards = [sum(p.ward == ward for p in people) for ward in WARDS]
+wards = [
+    sum(p.ward == w for p in people) for w in WARDS
+]
 m = so.Laplace(sensitivity=1, epsilon=0.1)
-m.release(np.array(wards)), m.accuracy(confidence=0.95, coordinates=5)""",
+m.release(wards)
+m.accuracy(confidence=0.95, coordinates=5)""",
         mechanisms=(m,),
         intervals=tuple(_around(ward, noisy, radius, exact) for ward, noisy, exact in triples),
     )
 
 
 def average_stay(people: People) -> Answer:
-    """Divide a private sum by a private count; one person moves the sum by at most 30 days."""
+    """Divide a private sum by a private count; one person moves the sum by at most 30 days.
+
+    The quotient asked for is that of the stays as they are counted, each up to 30 days.
+    """
     days = sum(min(p.days, LONGEST_STAY) for p in people)
     for_total = so.Laplace(sensitivity=30, epsilon=0.3)
     for_count = so.Laplace(sensitivity=1, epsilon=0.1)
@@ -114,15 +118,19 @@ def average_stay(people: People) -> Answer:
         exact=days / len(people),
     )
     return Answer(
-        question="How many days did a person stay, on average?",
-        remark=f"A private sum divided by a private count. A stay counts at most {LONGEST_STAY} "
-        "days, so one person moves the sum by no more.",
+        question=f"What was the average stay, counting at most {LONGEST_STAY} days each?",
+        remark=f"A private sum, which one person moves by at most {LONGEST_STAY}, divided by a "
+        "private count. Each keeps to an error bar at 97.5 %, so both do at 95 %; ± is how far "
+        "off the quotient can be then.",
         short="average stay",
         code="""\
 days = sum(min(p.days, 30) for p in people)
-total = so.Laplace(sensitivity=30, epsilon=0.3).release(days)
-count = so.Laplace(sensitivity=1, epsilon=0.1).release(len(people))
-total / count""",
+s = so.Laplace(sensitivity=30, epsilon=0.3)
+c = so.Laplace(sensitivity=1, epsilon=0.1)
+total, count = s.release(days), c.release(len(people))
+a, b = (m.accuracy(confidence=0.975) for m in (s, c))
+total / count
+(total - a) / (count + b), (total + a) / (count - b)""",
         mechanisms=(for_total, for_count),
         intervals=(mean,),
     )

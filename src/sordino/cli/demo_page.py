@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import exp
 
 from rich.box import SIMPLE
-from rich.console import Console
+from rich.console import Console, Group
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
@@ -16,7 +16,8 @@ import sordino as so
 from sordino.cli.demo import Answer, Cost, Interval, answers, total_cost
 from sordino.cli.demo_data import PERSONS, people
 
-WIDEST = 100
+NARROWEST, WIDEST = 40, 100
+ROOMY = 60  # columns from which on there is room for code and pictures
 INDENT = (0, 2, 0, 4)
 
 
@@ -39,76 +40,98 @@ PLAIN_INK = Ink(bar="#", left="|", line="-", right="|", noisy="o", exact="x", pl
 def show(console: Console | None = None) -> None:
     """Ask the questions and print the answers."""
     console = console or Console(highlight=False)
-    console.width = min(console.width, WIDEST)
+    console.width = min(max(console.width, NARROWEST), WIDEST)
     ink = PLAIN_INK if console.options.ascii_only else Ink()
     asked = answers(people())
 
     console.print()
-    console.print(_opening(ink))
+    console.print(_opening(ink, console.width))
     for number, answer in enumerate(asked, start=1):
         console.print()
         _show_answer(console, ink, number, answer)
     console.print()
-    console.print(_bill(asked))
+    console.print(_bill(asked, console.width))
     console.print(_closing(asked, ink))
     console.print()
 
 
-def _opening(ink: Ink) -> Panel:
-    text = Text.assemble(
+def _opening(ink: Ink, width: int) -> Panel:
+    opening = Text.assemble(
         (f"An invented hospital: {PERSONS:,} synthetic persons, one row each.\n", "bold"),
         "Every answer below hides whether any one person is in the data. The noise is drawn afresh "
-        "on each run, so the answers differ the next time.\n\n",
-        (f"{ink.noisy:5}", "bold cyan"),
-        "  the private answer\n",
-        (ink.left + ink.line * 3 + ink.right, "cyan"),
-        "  its error bar: contains the exact value in at least 95 % of all runs\n",
-        (f"{ink.exact:5}", "yellow"),
-        "  the exact value\n\n",
-        (
-            "Exact values are shown only because nobody here is real, to let you judge the "
-            "answers. With real data they stay hidden.",
-            "dim",
-        ),
+        "on each run, so the answers differ the next time.\n",
     )
-    return Panel(text, title="sordino demo", border_style="cyan", padding=(1, 2))
+    warning = Text(
+        "\nExact values are shown only because nobody here is real, to let you judge the answers. "
+        "With real data they stay hidden.",
+        style="dim",
+    )
+    return Panel(
+        Group(opening, _legend(ink, width), warning),
+        title="sordino demo",
+        border_style="cyan",
+        padding=(1, 2),
+    )
+
+
+def _legend(ink: Ink, width: int) -> Table:
+    """Explain the signs; a narrow page draws no error bars."""
+    legend = Table.grid(padding=(0, 2, 0, 0))
+    legend.add_column(no_wrap=True)
+    bar = ink.left + ink.line * 3 + ink.right
+    meaning = "holds the exact value in at least 95 % of runs"
+    if width >= ROOMY:
+        legend.add_row(Text(ink.noisy, "bold cyan"), "the private answer")
+        legend.add_row(Text(bar, "cyan"), f"its error bar ({ink.plus_minus}): {meaning}")
+        legend.add_row(Text(ink.exact, "yellow"), "the exact value")
+    else:
+        legend.add_row(Text(ink.plus_minus, "bold cyan"), f"error bar: {meaning}")
+    return legend
 
 
 def _show_answer(console: Console, ink: Ink, number: int, answer: Answer) -> None:
-    heading = Text.assemble((f" {number}  ", "bold cyan"), (answer.question, "bold"))
+    roomy = console.width >= ROOMY
+    heading = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    heading.add_column(width=2, style="bold cyan", justify="right")
+    heading.add_column(ratio=1, style="bold")
+    heading.add_column(no_wrap=True, style="bold cyan")
     price = _price(answer.cost)
-    gap = console.width - 2 - heading.cell_len - len(price)
-    heading.append(" " * max(gap, 2)).append(price, "bold cyan")
-    console.print(heading)
-    console.print(Padding(Text(answer.remark, style="dim"), INDENT, expand=False))
+    heading.add_row(str(number), answer.question, price if roomy else "")
+    if not roomy:
+        heading.add_row("", Text(price, style="bold cyan"), "")
+    console.print(Padding(heading, (0, 2, 0, 0)))
+    remark = answer.remark.replace("±", ink.plus_minus)
+    console.print(Padding(Text(remark, style="dim"), INDENT, expand=False))
     console.print()
-    console.print(Padding(Text(answer.code, style="green"), INDENT, expand=False))
-    console.print()
+    if roomy:
+        console.print(Padding(Text(answer.code, style="green"), (0, 0, 0, 4), expand=False))
+        console.print()
     console.print(Padding(_picture(answer, console.width, ink), INDENT, expand=False))
 
 
 def _picture(answer: Answer, width: int, ink: Ink) -> Text:
-    """Draw one line for each interval: label, private value, error bar, exact value."""
+    """Write one line for each interval: label, private value, error bar if it fits, exact value."""
     rows = [
         (interval, f"{_value(interval, ink)}  ", f"  exact {_number(interval.exact)}")
         for interval in answer.intervals
     ]
+    roomy = width >= ROOMY
     label = max(len(interval.label) + 2 if interval.label else 0 for interval in answer.intervals)
-    value = max(14, *(len(value) for _, value, _ in rows))
+    value = max(14 if roomy else 0, *(len(value) for _, value, _ in rows))
     exact = max(14, *(len(exact) for _, _, exact in rows))
-    room = max(width - label - value - exact - 6, 12)
+    room = max(width - label - value - exact - 6, 12) if roomy else 0
     alone = len(rows) == 1
     highest = max(max(interval.high, interval.exact) for interval in answer.intervals)
     lines = []
     for interval, noisy_text, exact_text in rows:
         axis = zoom(interval) if alone else (0.0, highest)
-        drawn = draw(interval, axis, room, ink, bar=not alone)
+        drawn = draw(interval, axis, room, ink, bar=not alone) if roomy else ""
         lines.append(
             Text.assemble(
                 interval.label.ljust(label),
                 (noisy_text.rjust(value) if label else noisy_text.ljust(value), "bold cyan"),
                 drawn,
-                (exact_text, "yellow"),
+                (exact_text if roomy else exact_text.strip(), "yellow"),
             )
         )
     return Text("\n", no_wrap=True).join(lines)
@@ -147,16 +170,22 @@ def _price(cost: Cost) -> str:
     return f"epsilon {cost.epsilon:.3g}" + (f", delta {cost.delta:.0e}" if cost.delta else "")
 
 
-def _bill(asked: tuple[Answer, ...]) -> Padding:
+def _bill(asked: tuple[Answer, ...], width: int) -> Padding:
+    """Draw the table of costs; a narrow page leaves columns out rather than cutting them."""
     table = Table(box=SIMPLE, show_footer=True, pad_edge=False)
     total = total_cost([answer.cost for answer in asked])
+    shown = slice(None if width >= ROOMY else 2)  # without rho
+    noisy = width >= ROOMY + 10
     table.add_column("what it cost", footer="all of it, added up", footer_style="bold")
-    table.add_column("noise")
-    for name, value in zip(total._fields, total, strict=True):
-        table.add_column(name, footer=f"{value:.3g}", justify="right", footer_style="bold cyan")
+    if noisy:
+        table.add_column("noise")
+    for name, value in list(zip(total._fields, total, strict=True))[shown]:
+        table.add_column(
+            name, footer=f"{value:.3g}", justify="right", footer_style="bold cyan", no_wrap=True
+        )
     for answer in asked:
-        noise = type(answer.mechanisms[0]).__name__
-        table.add_row(answer.short, noise, *(f"{value:.3g}" for value in answer.cost))
+        noise = [type(answer.mechanisms[0]).__name__] if noisy else []
+        table.add_row(answer.short, *noise, *(f"{value:.3g}" for value in [*answer.cost][shown]))
     return Padding(table, INDENT, expand=False)
 
 

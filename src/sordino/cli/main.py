@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `sordino` command: what it can do, and nothing of how."""
 
+import os
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +13,7 @@ import sordino
 # Plain help text: rich would double the time `sordino --help` takes.
 app = typer.Typer(
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -35,12 +39,45 @@ def main(
 
 @app.command()
 def demo() -> None:
-    """Show a few private answers about an invented hospital, with error bars and costs."""
+    """Show private answers about an invented hospital."""
     from sordino.cli.demo_page import show  # rich and numpy are loaded only here
 
     show()
 
 
+@app.command()
+def account(
+    losses: Annotated[
+        str,
+        typer.Argument(
+            help="A sum of losses, such as 'laplace(epsilon=0.1) * 50 + gaussian(sigma=20) * 200'."
+        ),
+    ],
+    *,
+    delta: Annotated[
+        str, typer.Option(help="The delta that the total epsilon goes with.")
+    ] = "1e-6",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the theorems into this file (.png, .svg, .pdf).")
+    ] = None,
+) -> None:
+    """Tell what mechanisms cost together, theorem by theorem."""
+    from sordino.cli.account import account as show  # rich and scipy are loaded only here
+
+    try:
+        show(losses, delta=delta, as_json=as_json, plot=plot)
+    except (ValueError, TypeError) as error:
+        typer.echo(f"sordino: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
 def run() -> None:
     """Run the command line; the entry point of the installed script."""
-    app()
+    try:
+        app()
+    except OSError as error:
+        # What could not be written is still waiting; without this, Python would try once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        what = "cannot write the output" if error.filename is None else str(error.filename)
+        sys.exit(f"sordino: {what}: {error.strerror}")

@@ -4,7 +4,7 @@
 A float is read as the decimal it prints as, so 0.1 is one tenth; int, Fraction and Decimal are
 taken as they are. Every function names the argument in its message, raises TypeError for the wrong
 kind of thing and ValueError for the wrong value, and refuses numbers of more than 512 bits before
-it builds them.
+it builds them, which are those below 1e-154, above 1e154 or of more than 154 digits.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ import numpy as np
 
 Integer: TypeAlias = "int | np.integer[Any]"
 Number: TypeAlias = "int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
+Exact: TypeAlias = int | Fraction | Decimal
 
 LARGEST_BITS = 512  # of a numerator or a denominator
 _LONGEST_DECIMAL = 160  # digits, or zeros: 10**155 already has more than 512 bits
+_SMALLEST, _LARGEST = Fraction(1, 10**154), 10**154
 _LONGEST_ECHO = 60
+_LONGEST_BRIEF = 20
 
 
 def positive(name: str, value: object) -> Fraction:
@@ -36,6 +39,21 @@ def positive(name: str, value: object) -> Fraction:
     return _read(name, value, "a positive number", lambda x: x > 0)
 
 
+def covering(name: str, value: object) -> Fraction:
+    """Read a number above zero that data handed over in binary must keep to.
+
+    A float may be a little more than the decimal it prints as; here the larger of the two counts.
+
+    >>> covering("sensitivity", 0.1) > Fraction(1, 10), covering("sensitivity", 0.3)
+    (True, Fraction(3, 10))
+    """
+    read = positive(name, value)
+    if isinstance(value, float | np.floating):
+        above, below = value.as_integer_ratio()
+        return max(read, Fraction(int(above), int(below)))
+    return read
+
+
 def nonnegative(name: str, value: object) -> Fraction:
     """Read a number that is zero or above."""
     return _read(name, value, "a number that is not negative", lambda x: x >= 0)
@@ -48,7 +66,24 @@ def probability(name: str, value: object) -> Fraction:
 
 def probability_or_zero(name: str, value: object) -> Fraction:
     """Read a number from 0, included, to 1, excluded."""
-    return _read(name, value, "a number from 0 up to, but not, 1", lambda x: 0 <= x < 1)
+    return _read(name, value, "a number of at least 0 and below 1", lambda x: 0 <= x < 1)
+
+
+def confidence_level(value: object) -> Fraction:
+    """Read a confidence; whoever means a percentage is told how to write it.
+
+    >>> confidence_level(95)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: confidence must be a number between 0 and 1, ... got 95; write 95 % as 0.95
+    """
+    try:
+        return probability("confidence", value)
+    except ValueError as error:
+        number = _finite(value)
+        if number is None or not 1 < number < 100 or _is_long(number):
+            raise
+        share = written(Fraction(number) / 100)
+        raise ValueError(f"{error}; write {_echo(value)} % as {share}") from None
 
 
 def positive_whole(name: str, value: object) -> int:
@@ -60,8 +95,8 @@ def positive_whole(name: str, value: object) -> int:
 
 
 def is_integer(value: object) -> TypeGuard[Integer]:
-    """Tell whether a value has an integer type; a boolean has not, and 1.0 has not."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    """Tell whether a value has an integer type; booleans, durations and 1.0 have not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def written(x: Fraction) -> str:
@@ -76,22 +111,39 @@ def written(x: Fraction) -> str:
     return printed if Fraction(printed) == x else repr(x)
 
 
-def _read(name: str, value: object, rule: str, allowed: Callable[[Fraction], bool]) -> Fraction:
+def brief(x: Fraction) -> str:
+    """Write a fraction for a message: as it was typed if that is short, else about what it is.
+
+    >>> brief(Fraction(1, 10)), brief(Fraction(2**51)), brief(Fraction(1, 3**90))
+    ('0.1', '2251799813685248', '1.15e-43')
+    """
+    text = written(x)
+    return text if len(text) <= _LONGEST_BRIEF else f"{float(x):.3g}"
+
+
+def _read(name: str, value: object, rule: str, allowed: Callable[[Exact], bool]) -> Fraction:
     number = _finite(value)
     if number is None:
         known = isinstance(value, float | np.floating | Decimal)
         error = ValueError if known else TypeError
         raise error(f"{name} must be {rule}, got {_echo(value)}")
-    if _is_long(number):
-        limit = f"a fraction of whole numbers below 2**{LARGEST_BITS}"
-        raise ValueError(f"{name} must be {limit}, got {_echo(value)}")
-    fraction = Fraction(number)
-    if not allowed(fraction):
+    if not allowed(number):
         raise ValueError(f"{name} must be {rule}, got {_echo(value)}")
-    return fraction
+    if _is_long(number):
+        raise ValueError(f"{name} must be {_limit(number)}, got {_echo(value)}")
+    return Fraction(number)
 
 
-def _finite(value: object) -> int | Fraction | Decimal | None:
+def _limit(number: Exact) -> str:
+    """Say which limit a number breaks that has too many bits."""
+    if -_SMALLEST < number < _SMALLEST:
+        return "a number of at least 1e-154"
+    if not -_LARGEST <= number <= _LARGEST:
+        return "a number of at most 1e154"
+    return "a number of at most 154 digits"
+
+
+def _finite(value: object) -> Exact | None:
     """Return the exact number a value stands for, or None if it stands for none."""
     if is_integer(value):
         return int(value)
@@ -103,7 +155,7 @@ def _finite(value: object) -> int | Fraction | Decimal | None:
     return value if isinstance(value, Fraction) else None
 
 
-def _is_long(number: int | Fraction | Decimal) -> bool:
+def _is_long(number: Exact) -> bool:
     """Tell whether a number has too many bits, from its size alone."""
     if isinstance(number, Decimal):
         _, digits, exponent = number.as_tuple()

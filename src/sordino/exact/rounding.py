@@ -36,7 +36,7 @@ def up_as_printed(x: Fraction) -> float:
 
 def reading(x: float) -> Fraction | float:
     """Return the decimal that a double prints as; an infinity stays what it is."""
-    return Fraction(repr(x)) if math.isfinite(x) else x
+    return Fraction(repr(float(x))) if math.isfinite(x) else x
 
 
 def _nearest(x: Fraction) -> float:

@@ -7,7 +7,7 @@ that are missing, NaN or infinite are refused with a constant sentence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -28,7 +28,8 @@ _EXACT = 2**53  # integers up to this are exact as doubles
 
 REALS = (
     "this mechanism releases whole numbers because its sensitivity is the integer {0}; "
-    "write sensitivity={0}.0 to release real values"
+    "convert counts with int(...) or .astype(int), or give the sensitivity of the real value as a "
+    "float, such as {0}.0"
 )
 BOOLEANS = (
     "release takes numbers, not booleans; turn them into 0 and 1 with int(...) or .astype(int)"
@@ -39,6 +40,13 @@ MASKED = "masked arrays are not released; fill them with .filled(...) first"
 EXTENDED = (
     "release takes doubles, not extended precision; convert with float(...) or .astype(float)"
 )
+OTHERS = "release takes numbers or arrays of numbers, not {0}"
+KEYS = OTHERS + "; list its values in an order fixed beforehand: [counts[key] for key in KEYS]"
+UNEVEN = OTHERS.format("rows of unequal length") + "; make them alike or release them one by one"
+COLUMNS = "release takes one column of a table at a time, such as table['name']; not a whole table"
+
+_FAR = 1000  # a Decimal below 10**-_FAR is rounded to 0 on every grid
+_FARTHEST: int = 10**_FAR  # exact numbers beyond are clamped, so that none is written out in full
 
 
 def release_integers(value: object, sampler: Sampler, *, sensitivity: int, most: int | None) -> Any:
@@ -60,7 +68,7 @@ def release_integers(value: object, sampler: Sampler, *, sensitivity: int, most:
     if array.dtype.kind == "f":
         raise TypeError(REALS.format(sensitivity))
     if array.dtype.kind == "O":
-        if any(issubclass(kind, float | np.floating) for kind in _kinds(array)):
+        if not all(issubclass(kind, int | np.integer) for kind in _kinds(array)):
             raise TypeError(REALS.format(sensitivity))
         return _add_exactly(array, sampler.many(array.size))
     noisy = np.empty(array.size, dtype=np.int64)
@@ -79,8 +87,8 @@ def release_reals(value: object, sampler: Sampler, *, exponent: int, most: int) 
         Neighbours: any change that moves the rounded values by no more than the sampler was made
             for; the grid says how far that is.
         Loss: that of the noise, drawn afresh for each coordinate.
-        Numerics: rounding to the grid and adding noise are exact; turning the result into the
-            nearest double is post-processing.
+        Numerics: rounding to the grid and adding noise are exact, for Fractions and Decimals too;
+            turning the result into the nearest double is post-processing.
         Proof: docs/proofs/laplace.md, theorem 5; docs/proofs/gaussian.md, theorem 7.
     """
     array = _as_array(value)
@@ -102,8 +110,10 @@ def _as_array(value: object) -> Array | None:
         raise TypeError(MASKED)
     if isinstance(value, np.generic | str | bytes):
         return None
+    if hasattr(value, "columns"):  # joining columns may turn large integers into doubles
+        raise TypeError(COLUMNS)
     if isinstance(value, Sequence):
-        array = np.array(value, dtype=object)  # so that large integers are not made into doubles
+        array = _rows(value)
     elif hasattr(value, "__array__"):
         array = np.asarray(value)
         declared = str(getattr(value, "dtype", array.dtype)).lower()
@@ -111,14 +121,30 @@ def _as_array(value: object) -> Array | None:
             raise ValueError(MISSING)  # a column of integers with gaps turns into doubles
     else:
         return None
+    _check_dtype(array)
+    return array
+
+
+def _check_dtype(array: Array) -> None:
+    """Refuse arrays of what is not an integer or a double, by their type."""
     if array.dtype.kind == "b":
         raise TypeError(BOOLEANS)
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         raise TypeError(EXTENDED)
     if array.dtype.kind not in "iufO":
-        raise TypeError(f"release takes numbers, not an array of {array.dtype.name}")
+        raise TypeError(f"release takes numbers, not an array of {array.dtype.type.__name__}")
     for kind in _kinds(array) if array.dtype.kind == "O" else ():
         _check_kind(kind)
+
+
+def _rows(value: Sequence[object]) -> Array:
+    """Return the objects of a sequence, so that large integers are not made into doubles."""
+    try:
+        array = np.array(value, dtype=object)
+    except ValueError:
+        raise TypeError(UNEVEN) from None
+    if any(issubclass(kind, list | tuple | np.ndarray) for kind in _kinds(array)):
+        raise TypeError(UNEVEN)
     return array
 
 
@@ -126,16 +152,19 @@ def _kinds(array: Array) -> set[type]:
     return set(map(type, array.reshape(-1).tolist()))
 
 
-def _check_kind(kind: type) -> None:
-    """Refuse whatever is not an integer or a double, by its type."""
+def _check_kind(kind: type, others: str = OTHERS) -> None:
+    """Refuse whatever is not an integer, a double, a Fraction or a Decimal, by its type."""
     if issubclass(kind, bool | np.bool_):
         raise TypeError(BOOLEANS)
     if kind is type(None) or kind.__name__ in {"NAType", "NaTType"}:
         raise ValueError(MISSING)
     if issubclass(kind, np.longdouble):
         raise TypeError(EXTENDED)
-    if not issubclass(kind, int | float | np.integer | np.floating):
-        raise TypeError(f"release takes numbers or arrays of numbers, not {kind.__name__}")
+    if issubclass(kind, Mapping):
+        raise TypeError(KEYS.format(kind.__name__))
+    number = issubclass(kind, int | float | Fraction | Decimal | np.integer | np.floating)
+    if not number or issubclass(kind, np.timedelta64):  # which numpy counts among the integers
+        raise TypeError(others.format(kind.__name__))
 
 
 def _integer(value: object) -> int:
@@ -143,15 +172,32 @@ def _integer(value: object) -> int:
     return int(value)  # type: ignore[call-overload, no-any-return]  # its kind was just checked
 
 
-def _real(value: object) -> int | float:
-    """Return an int or a finite double."""
+def _real(value: object) -> int | float | Fraction | Decimal:
+    """Return a finite double as it is, any other number exactly, from -10**1000 to 10**1000.
+
+    Clamping moves no two numbers further apart, whatever their types are.
+    """
     _check_kind(type(value))
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, Fraction):
+        return min(max(value, Fraction(-_FARTHEST)), Fraction(_FARTHEST))
     if isinstance(value, int | np.integer):
-        return int(value)
+        return min(max(int(value), -_FARTHEST), _FARTHEST)
     real = float(value)  # type: ignore[arg-type]  # its kind was just checked
     if not np.isfinite(real):
         raise ValueError(NOT_FINITE)
     return real
+
+
+def _decimal(value: Decimal) -> int | Decimal:
+    if not value.is_finite():
+        raise ValueError(NOT_FINITE)
+    if not value or value.adjusted() < -_FAR:
+        return 0
+    if value.adjusted() >= _FAR:
+        return _FARTHEST if value > 0 else -_FARTHEST
+    return value
 
 
 def _check_size(array: Array, most: int | None) -> None:

@@ -14,6 +14,9 @@ from sordino.exact.normal import FARTHEST, tail, total
 from sordino.exact.rational import (
     Integer,
     Number,
+    brief,
+    confidence_level,
+    covering,
     is_integer,
     positive,
     positive_whole,
@@ -31,12 +34,12 @@ from sordino.privacy.discrete_gaussian import (
     least_variance,
 )
 from sordino.privacy.gaussian import ContinuousGaussian
+from sordino.privacy.loss import Loss, single
 from sordino.privacy.vectors import FINE
 
 _UNIT = 2**60  # a sensitivity so large that the integers are as good as the real line
 _LEAST_EPSILON, _LARGEST_EPSILON = Fraction(1, 2**100), 2.0**400
-_OUT_OF_RANGE = "this asks for a sigma beyond what is drawn, from 2**-20 to 2**50 steps of the grid"
-_ONE_OF = "a Gaussian needs exactly one of: epsilon and delta, rho, sigma"
+_ONE_OF = "a Gaussian needs epsilon and delta together, or rho, or sigma"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -44,11 +47,16 @@ class Gaussian:
     """Noise with P(x) proportional to exp(-x*x / (2 variance)), and a small delta.
 
     ``sensitivity`` is how far one unit can move the value; for several values released at once, the
-    L2 norm of how far it moves them. Say how much noise by epsilon and delta, by rho, or by sigma.
-    An integer sensitivity means that integers are released; any other number means reals, on a
-    public grid about 2**-40 of the noise wide. Then the sensitivity must hold for the doubles
-    handed over. ``coordinates`` promises that no more values than that are released at once; for
-    reals it is at most 65,536, which is also what is assumed if it is not given.
+    root of the sum of squares of how far it moves each of them (L2). Say how much noise by epsilon
+    and delta, by rho, or by sigma. An integer sensitivity means that integers are released; any
+    other number means reals, on a public grid about 2**-40 of the noise wide. Then the sensitivity
+    must hold for the numbers handed over. ``coordinates`` promises that no more values than that
+    are released at once; for reals it is at most 65,536, which is also assumed if it is not given.
+
+    To read: ``sensitivity``, ``epsilon``, ``delta``, ``rho`` and ``coordinates`` are what was asked
+    for, None where it was not; ``loss`` has the rest, such as ``loss.rho``. Always there are
+    ``whole`` (whether integers are released), ``grid`` (the step of the grid, 1 for integers) and
+    ``variance`` and ``sigma`` (of the noise, in units of the value).
 
     >>> m = Gaussian(sensitivity=1, epsilon=1, delta=1e-6)
     >>> m, round(m.sigma, 3), m.loss.delta(epsilon=1) <= 1e-6
@@ -74,7 +82,8 @@ class Gaussian:
     _asked_sigma: Fraction | None
     grid: Fraction = field(compare=False)
     variance: Fraction = field(compare=False)
-    loss: DiscreteGaussian = field(compare=False)
+    loss: Loss = field(compare=False)
+    noise: DiscreteGaussian = field(compare=False)
     _exponent: int = field(compare=False)
     _sampler: Sampler | None = field(compare=False)
 
@@ -88,12 +97,13 @@ class Gaussian:
         sigma: Number | None = None,
         coordinates: Integer | None = None,
     ) -> None:
-        length, whole = positive("sensitivity", sensitivity), is_integer(sensitivity)
+        whole = is_integer(sensitivity)
+        length = (positive if whole else covering)("sensitivity", sensitivity)
         asked = _asked(epsilon, delta, rho, sigma)
         most = None if coordinates is None else positive_whole("coordinates", coordinates)
         exponent, loss = (_on_integers if whole else _on_grid)(asked, length, most)
         if not SMALLEST_SCALE**2 <= loss.variance <= LARGEST_SCALE**2:
-            raise ValueError(_OUT_OF_RANGE)
+            raise _out_of_range(asked, wide=loss.variance > 1)
         keep = object.__setattr__
         keep(self, "sensitivity", length)
         keep(self, "whole", whole)
@@ -104,7 +114,8 @@ class Gaussian:
         keep(self, "_asked_sigma", asked.sigma)
         keep(self, "grid", Fraction(2) ** exponent)
         keep(self, "variance", loss.variance * Fraction(4) ** exponent)
-        keep(self, "loss", loss)
+        keep(self, "loss", single(loss))
+        keep(self, "noise", loss)
         keep(self, "_exponent", exponent)
         keep(self, "_sampler", None)
 
@@ -138,11 +149,15 @@ class Gaussian:
     def release(self, value: object) -> Any:
         """Return the value with fresh noise: an int or a float for a number, an array for an array.
 
+        Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
+        may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
+        64-bit integer, and a real beyond the largest double becomes the largest double.
+
         Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         sampler = self._sampler
         if sampler is None:
-            sampler = discrete_gaussian(self.loss.variance)
+            sampler = discrete_gaussian(self.noise.variance)
             object.__setattr__(self, "_sampler", sampler)
         if not self.whole:
             most = self.coordinates or MOST_COORDINATES
@@ -160,9 +175,9 @@ class Gaussian:
 
         Guarantee: none needed; public inputs only.
         """
-        level = probability("confidence", confidence)
+        level = confidence_level(confidence)
         many = positive_whole("coordinates", coordinates)
-        steps = _half_width(self.loss.variance, level, many)
+        steps = _half_width(self.noise.variance, level, many)
         return steps if self.whole else up((steps + Fraction(1, 2)) * self.grid)
 
     @classmethod
@@ -183,7 +198,7 @@ class Gaussian:
         Guarantee: none needed; public inputs only.
         """
         width, length = positive("half_width", half_width), positive("sensitivity", sensitivity)
-        level, slack = probability("confidence", confidence), probability("delta", delta)
+        level, slack = confidence_level(confidence), probability("delta", delta)
         many = positive_whole("coordinates", coordinates)
 
         def fits(epsilon: Fraction) -> bool:
@@ -216,15 +231,40 @@ class _Asked(NamedTuple):
 def _asked(
     epsilon: Number | None, delta: Number | None, rho: Number | None, sigma: Number | None
 ) -> _Asked:
-    given = [x is not None for x in (epsilon, rho, sigma)]
-    if sum(given) != 1 or (epsilon is None) != (delta is None):
-        raise TypeError(_ONE_OF)
+    named = {"epsilon": epsilon, "delta": delta, "rho": rho, "sigma": sigma}
+    given = [name for name, value in named.items() if value is not None]
+    if given not in (["epsilon", "delta"], ["rho"], ["sigma"]):
+        raise TypeError(f"{_ONE_OF}; got {_listed(given)}")
     return _Asked(
         epsilon=None if epsilon is None else positive("epsilon", epsilon),
         delta=None if delta is None else probability("delta", delta),
         rho=None if rho is None else positive("rho", rho),
         sigma=None if sigma is None else positive("sigma", sigma),
     )
+
+
+def _listed(given: list[str]) -> str:
+    """Say in words which parameters were given."""
+    match given:
+        case []:
+            return "none of them"
+        case ["epsilon"]:
+            return "epsilon without delta"
+        case ["delta"]:
+            return "delta without epsilon"
+    return f"{', '.join(given[:-1])} and {given[-1]}"
+
+
+def _out_of_range(asked: _Asked, *, wide: bool) -> ValueError:
+    """Say which parameter asks for noise that is not drawn, and on which side."""
+    drawn = "noise is drawn at sigmas from 2**-20 to 2**50 steps of the grid"
+    if asked.sigma is not None:
+        side = "large" if wide else "small"
+        return ValueError(f"sigma is too {side}, got {brief(asked.sigma)}; {drawn}")
+    given = {name: brief(x) for name, x in asked._asdict().items() if x is not None}
+    what, side = " and ".join(given), "small" if wide else "large"
+    verb, got = "is" if len(given) == 1 else "are", " and ".join(given.values())
+    return ValueError(f"{what} {verb} too {side} for this sensitivity, got {got}; {drawn}")
 
 
 def _on_integers(asked: _Asked, length: Fraction, most: int | None) -> tuple[int, DiscreteGaussian]:
@@ -270,7 +310,7 @@ def _variance(
             high=high,
         )
     except ValueError:
-        raise ValueError(_OUT_OF_RANGE) from None
+        raise _out_of_range(asked, wide=True) from None
 
 
 def _make(arguments: dict[str, Any]) -> Gaussian:
@@ -293,8 +333,8 @@ def _half_width(variance: Fraction, level: Fraction, coordinates: int) -> int:
 
 def _quantile(level: Fraction, coordinates: int) -> float:
     """Return about how many standard deviations the noise keeps to."""
-    outside = -math.expm1(math.log(level) / coordinates)
-    return max(-NormalDist().inv_cdf(outside / 2), 1e-9)
+    outside = -math.expm1(math.log1p(-float(1 - level)) / coordinates)
+    return max(-NormalDist().inv_cdf(max(outside / 2, 1e-300)), 1e-9)
 
 
 def _near_epsilon(

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 import sys
+from decimal import Decimal
 from fractions import Fraction
+
+from sordino.exact.rational import covering
 
 MOST_COORDINATES = 2**16  # of one release of real values
 _NOISE_BITS = 40  # the noise is from 2**40 to 2**41 steps wide
@@ -22,8 +25,10 @@ def exponent_for(squared_width: Fraction) -> int:
     Guarantee: none needed; public inputs only.
     """
     exponent = _log2(squared_width) // 2 - _NOISE_BITS
-    if abs(exponent) > _LARGEST_EXPONENT:
-        raise ValueError("the noise on real values must be between 2**-920 and 2**1000 wide")
+    if exponent > _LARGEST_EXPONENT:
+        raise ValueError("the noise on real values must be at most 2**1000 wide")
+    if exponent < -_LARGEST_EXPONENT:
+        raise ValueError("the noise on real values must be at least 2**-920 wide")
     return exponent
 
 
@@ -57,11 +62,11 @@ def l2_on_grid(sensitivity: Fraction, exponent: int, coordinates: int) -> int:
     return math.floor((steps + root) ** 2)
 
 
-def to_grid(x: float, exponent: int) -> int:
+def to_grid(x: float | Fraction | Decimal, exponent: int) -> int:
     """Return the nearest whole number of steps, the even one at a tie, exactly.
 
-    >>> [to_grid(x, -1) for x in (0.25, 0.75, -0.75, 1e3)]
-    [0, 2, -2, 2000]
+    >>> [to_grid(x, -1) for x in (0.25, 0.75, -0.75, 1e3, Fraction(7, 3))]
+    [0, 2, -2, 2000, 5]
 
     Guarantee: none by itself; the shift of the result is bounded by ``l1_on_grid``, ``l2_on_grid``.
     """
@@ -104,5 +109,5 @@ def written_real(x: Fraction) -> str:
 
     Guarantee: none needed; public inputs only.
     """
-    printed = repr(float(x))
-    return printed if Fraction(printed) == x else repr(x)
+    printed = float(x)
+    return repr(printed) if covering("sensitivity", printed) == x else repr(x)

@@ -11,10 +11,12 @@ from sordino.exact.balls import Ball, ball, ceiling
 from sordino.exact.rational import (
     Integer,
     Number,
+    brief,
+    confidence_level,
+    covering,
     is_integer,
     positive,
     positive_whole,
-    probability,
     written,
 )
 from sordino.exact.rounding import down, up
@@ -23,6 +25,7 @@ from sordino.mechanisms.additive import release_integers, release_reals
 from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l1_on_grid, written_real
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.discrete_laplace import DiscreteLaplace
+from sordino.privacy.loss import Loss, single
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -30,9 +33,14 @@ class Laplace:
     """Noise with P(x) proportional to exp(-abs(x) / scale), and no delta.
 
     ``sensitivity`` is how far one unit can move the value; for several values released at once, the
-    sum of how far it moves each of them. An integer sensitivity means that integers are released;
-    any other number means reals, on a public grid about 2**-40 of the noise wide. Then the
-    sensitivity must hold for the doubles handed over, at most 65,536 at a time.
+    sum of how far it moves each of them (L1). An integer sensitivity means that integers are
+    released; any other number means reals, on a public grid about 2**-40 of the noise wide. Then
+    the sensitivity must hold for the numbers handed over, at most 65,536 at a time.
+
+    To read: ``sensitivity`` and ``epsilon`` as they were typed, ``whole`` (whether integers are
+    released), ``grid`` (the step of the grid, 1 for integers), ``scale`` (of the noise, in units of
+    the value) ``noise`` (the record of the noise on the
+    grid) and ``loss`` (what a release costs, in every currency).
 
     >>> m = Laplace(sensitivity=1, epsilon=0.1)
     >>> m, m.scale, m.loss.epsilon(delta=0)
@@ -53,20 +61,23 @@ class Laplace:
     whole: bool
     grid: Fraction = field(compare=False)
     scale: Fraction = field(compare=False)
-    loss: DiscreteLaplace = field(compare=False)
+    loss: Loss = field(compare=False)
+    noise: DiscreteLaplace = field(compare=False)
     _exponent: int = field(compare=False)
     _sampler: Sampler | None = field(compare=False)
 
     def __init__(self, *, sensitivity: Number, epsilon: Number) -> None:
-        length, price = positive("sensitivity", sensitivity), positive("epsilon", epsilon)
-        whole = is_integer(sensitivity)
-        exponent = 0 if whole else exponent_for((length / price) ** 2)
+        whole, price = is_integer(sensitivity), positive("epsilon", epsilon)
+        length = (positive if whole else covering)("sensitivity", sensitivity)
+        exponent = 0 if whole else _exponent(length, price)
         shift = length.numerator if whole else l1_on_grid(length, exponent)
         scale = shift / price
         if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-            kind = "sensitivity / epsilon" if whole else "1 / epsilon"
+            side = "small" if scale > LARGEST_SCALE else "large"
+            values = f"a sensitivity of {brief(length)}" if whole else "real values"
             raise ValueError(
-                f"{kind} is out of range: noise is drawn at scales from 2**-20 to 2**50"
+                f"epsilon is too {side} for {values}, got {brief(price)}; "
+                "noise is drawn at scales from 2**-20 to 2**50"
             )
         keep = object.__setattr__
         keep(self, "sensitivity", length)
@@ -74,7 +85,9 @@ class Laplace:
         keep(self, "whole", whole)
         keep(self, "grid", Fraction(2) ** exponent)
         keep(self, "scale", scale * Fraction(2) ** exponent)
-        keep(self, "loss", DiscreteLaplace(eta=1 / scale, shift=shift))
+        noise = DiscreteLaplace(eta=1 / scale, shift=shift)
+        keep(self, "loss", single(noise))
+        keep(self, "noise", noise)
         keep(self, "_exponent", exponent)
         keep(self, "_sampler", None)
 
@@ -89,11 +102,15 @@ class Laplace:
     def release(self, value: object) -> Any:
         """Return the value with fresh noise: an int or a float for a number, an array for an array.
 
+        Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
+        may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
+        64-bit integer, and a real beyond the largest double becomes the largest double.
+
         Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         sampler = self._sampler
         if sampler is None:
-            sampler = discrete_laplace(1 / self.loss.eta)
+            sampler = discrete_laplace(1 / self.noise.eta)
             object.__setattr__(self, "_sampler", sampler)
         if not self.whole:
             return release_reals(value, sampler, exponent=self._exponent, most=MOST_COORDINATES)
@@ -109,8 +126,8 @@ class Laplace:
 
         Guarantee: none needed; public inputs only.
         """
-        level = probability("confidence", confidence)
-        steps = _half_width(self.loss.eta, level, positive_whole("coordinates", coordinates))
+        level = confidence_level(confidence)
+        steps = _half_width(self.noise.eta, level, positive_whole("coordinates", coordinates))
         return steps if self.whole else up((steps + Fraction(1, 2)) * self.grid)
 
     @classmethod
@@ -130,7 +147,7 @@ class Laplace:
         Guarantee: none needed; public inputs only.
         """
         width, length = positive("half_width", half_width), positive("sensitivity", sensitivity)
-        level = probability("confidence", confidence)
+        level = confidence_level(confidence)
         many = positive_whole("coordinates", coordinates)
 
         def fits(epsilon: Fraction) -> bool:
@@ -151,6 +168,17 @@ class Laplace:
 
 def _make(sensitivity: Number, epsilon: Number) -> Laplace:
     return Laplace(sensitivity=sensitivity, epsilon=epsilon)
+
+
+def _exponent(length: Fraction, price: Fraction) -> int:
+    """Return the exponent of the grid."""
+    try:
+        return exponent_for((length / price) ** 2)
+    except ValueError as error:
+        side, values = "large" if length < price else "small", f"a sensitivity of {brief(length)}"
+        raise ValueError(
+            f"epsilon is too {side} for {values}, got {brief(price)}; {error}"
+        ) from None
 
 
 def _half_width(eta: Fraction, level: Fraction, coordinates: int) -> int:

@@ -9,11 +9,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from sordino.exact.balls import SMALLEST
 from sordino.exact.rational import Number, nonnegative, probability_or_zero
 from sordino.exact.rounding import up_as_printed
 from sordino.privacy.calibrate import approach, least, least_epsilon
+from sordino.privacy.concentrated import concentrated_deltas, concentrated_reach
 from sordino.privacy.gaussian import is_far
+from sordino.privacy.lattice import fine_deltas, listed_deltas, scalar_deltas, wide_deltas
+from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.profiles import both_signs, order_of, whole_size
 from sordino.privacy.vectors import (
     FINE,
     LARGEST_LISTED,
@@ -26,6 +32,7 @@ from sordino.privacy.zcdp import delta_from_rho
 
 _STEPS = 1 << 30  # calibrated variances are multiples of 2**-30 of a power of two
 _WIDE_ENOUGH = 2  # variance over squared sensitivity from which listing all shifts gains nothing
+_COARSE = 1024  # variance up to which a grid gains by meeting the losses
 _CALIBRATIONS_KEPT = 1024
 
 
@@ -63,9 +70,55 @@ class DiscreteGaussian:
             raise ValueError("coordinates must be a positive int, or None for any number")
 
     @property
+    def neighbours(self) -> Relation | None:
+        """The caller's business."""
+        return None
+
+    @property
+    def symmetric(self) -> bool:
+        """Both orders of the pair have one profile."""
+        return True
+
+    @property
+    def pure(self) -> Fraction | None:
+        """There is no largest loss."""
+        return None
+
+    @property
+    def infinity(self) -> float:
+        """No loss is unbounded."""
+        return 0.0
+
+    @property
+    def summit(self) -> float:
+        """There is no largest loss."""
+        return 0.0
+
+    @property
+    def atoms(self) -> tuple[Fraction, ...]:
+        """The two least positive losses, where the profile is a sum over a coarse lattice."""
+        norm = self.squared_sensitivity
+        if self.variance > _COARSE or not (self._is_scalar or self._is_listed):
+            return ()
+        shift, odd = (math.isqrt(norm), math.isqrt(norm) % 2) if self._is_scalar else (1, norm % 2)
+        spacing = shift / self.variance
+        first = spacing / 2 if odd else spacing
+        return first, first + spacing
+
+    @property
     def rho(self) -> float:
         """The least rho for which the noise is rho-zCDP."""
         return up_as_printed(self.squared_sensitivity / (2 * self.variance))
+
+    @property
+    def kl(self) -> float:
+        """The Kullback-Leibler divergence."""
+        return self.rho
+
+    @property
+    def total_variation(self) -> float:
+        """A bound on the total variation distance."""
+        return self._delta(Fraction(0))
 
     def delta(self, *, epsilon: Number) -> float:
         """Return a delta that goes with epsilon."""
@@ -76,12 +129,63 @@ class DiscreteGaussian:
         target = probability_or_zero("delta", delta)
         return least_epsilon(self._delta, delta=target, rho=self.rho)
 
+    def renyi(self, *, order: float) -> float:
+        """Return a bound on the Rényi divergence of this order; exact for whole orders."""
+        at = order_of(order)
+        if at is None:
+            return math.inf
+        return up_as_printed(at * self.squared_sensitivity / (2 * self.variance))
+
+    def profile(self, epsilons: Floats, *, reverse: bool = False) -> Floats:  # noqa: ARG002 - symmetric
+        """Return a delta at each epsilon."""
+        return both_signs(epsilons, self._ahead, self._ahead)
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        """Return losses beyond which the profile is below ``tail``."""
+        far = concentrated_reach(self.rho, tail)
+        return -far, far
+
+    def group(self, size: int) -> DiscreteGaussian:
+        """Return the loss for neighbours that differ in ``size`` units.
+
+        Each unit of the group may move other coordinates.
+        """
+        units = whole_size(size)
+        longer = units**2 * self.squared_sensitivity
+        moved = None if self.coordinates is None else units * self.coordinates
+        return DiscreteGaussian(
+            variance=self.variance, squared_sensitivity=longer, coordinates=moved
+        )
+
+    @property
+    def _is_scalar(self) -> bool:
+        return self.coordinates == 1 or self.squared_sensitivity == 1
+
+    @property
+    def _is_listed(self) -> bool:
+        norm = self.squared_sensitivity
+        return norm <= LARGEST_LISTED and self.variance < _WIDE_ENOUGH * norm
+
+    def _ahead(self, epsilons: Floats) -> Floats:
+        variance, norm = self.variance, self.squared_sensitivity
+        bound = concentrated_deltas(float(norm / (2 * variance)), epsilons)
+        if self._is_scalar:
+            other = scalar_deltas(variance, math.isqrt(norm), epsilons)
+        elif variance >= FINE:
+            moved = norm if self.coordinates is None else min(norm, self.coordinates)
+            other = fine_deltas(variance, norm, moved, epsilons)
+        elif self._is_listed:
+            other = listed_deltas(variance, norm, epsilons)
+        else:
+            other = wide_deltas(variance, norm, epsilons)
+        return np.minimum(bound, other)
+
     def _delta(self, epsilon: Fraction) -> float:
         variance, norm = self.variance, self.squared_sensitivity
         if is_far(ratio=norm / variance, epsilon=epsilon):
             return SMALLEST
         bound = delta_from_rho(rho=norm / (2 * variance), epsilon=epsilon)
-        if self.coordinates == 1 or norm == 1:
+        if self._is_scalar:
             shift = math.isqrt(norm)
             return min(bound, scalar_delta(variance=variance, shift=shift, epsilon=epsilon))
         if variance >= FINE:
@@ -89,7 +193,7 @@ class DiscreteGaussian:
             other = fine_delta(
                 variance=variance, squared_sensitivity=norm, coordinates=moved, epsilon=epsilon
             )
-        elif norm <= LARGEST_LISTED and variance < _WIDE_ENOUGH * norm:
+        elif self._is_listed:
             other = listed_delta(variance=variance, squared_sensitivity=norm, epsilon=epsilon)
         else:
             other = wide_delta(variance=variance, squared_sensitivity=norm, epsilon=epsilon)

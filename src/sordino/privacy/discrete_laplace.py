@@ -7,10 +7,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
+import numpy as np
+
+from sordino.exact.balls import SMALLEST, Ball, ball, round_up
 from sordino.exact.rational import Number, nonnegative, probability_or_zero
 from sordino.exact.rounding import reading, up_as_printed
 from sordino.privacy.calibrate import least_double
+from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.profiles import both_signs, order_of, round_down, short_of, whole_size
+
+_FEW = 32  # steps up to which all losses are listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +48,52 @@ class DiscreteLaplace:
             raise ValueError("shift must be a positive int")
 
     @property
+    def neighbours(self) -> Relation | None:
+        """The caller's business."""
+        return None
+
+    @property
+    def symmetric(self) -> bool:
+        """Both orders of the pair have one profile."""
+        return True
+
+    @property
+    def pure(self) -> Fraction | None:
+        """The largest loss."""
+        return self.eta * self.shift
+
+    @property
+    def infinity(self) -> float:
+        """No loss is unbounded."""
+        return 0.0
+
+    @property
+    def summit(self) -> float:
+        """The probability of noise on one side of both centres, rounded down."""
+        return max(round_down(lambda: 1 / (1 + (-ball(self.eta)).exp())), 0.0)
+
+    @property
+    def atoms(self) -> tuple[Fraction, ...]:
+        """All losses if they are few, else the largest and the least."""
+        step = 2 * self.eta if self.shift <= _FEW else 2 * self.eta * self.shift
+        top = self.eta * self.shift
+        return tuple(top - j * step for j in range(int(2 * top / step) + 1))
+
+    @property
     def rho(self) -> float:
         """The least rho for which the noise is rho-zCDP."""
         eta, pure = self.eta, self.eta * self.shift
         return round_up(lambda: ball(pure) + ball(eta) * (-ball(pure)).expm1() / ball(eta).sinh())
+
+    @property
+    def kl(self) -> float:
+        """The Kullback-Leibler divergence."""
+        return self.rho
+
+    @property
+    def total_variation(self) -> float:
+        """The total variation distance."""
+        return self._delta(Fraction(0))
 
     def delta(self, *, epsilon: Number) -> float:
         """Return the least delta that goes with epsilon."""
@@ -57,8 +105,45 @@ class DiscreteLaplace:
         pure = up_as_printed(self.eta * self.shift)
         if target == 0:
             return pure
-        near = pure + 2 * math.log1p(-float(target))
+        near = pure + 2 * math.log(max(float(1 - target), SMALLEST))
         return least_double(lambda e: reading(self._delta(e)) <= target, near=near, high=pure)
+
+    def renyi(self, *, order: float) -> float:
+        """Return the Rényi divergence of this order."""
+        at, top = order_of(order), self.eta * self.shift
+        if at is None:
+            return up_as_printed(top)
+
+        def formula() -> Ball:
+            q, fall = (-ball(self.eta)).exp(), (2 * at - 1) * self.eta
+            inner = fall * (self.shift - 1)
+            between = (-ball(fall)).exp() * (-ball(inner)).expm1() / (-ball(fall)).expm1()
+            sides = 1 + (-ball(fall * self.shift)).exp()
+            return ball(top) + ((sides + (1 - q) * between) / (1 + q)).log() / ball(at - 1)
+
+        return round_up(formula)
+
+    def profile(self, epsilons: Floats, *, reverse: bool = False) -> Floats:  # noqa: ARG002 - symmetric
+        """Return delta at each epsilon."""
+        return both_signs(epsilons, self._ahead, self._ahead)
+
+    def reach(self, tail: float) -> tuple[float, float]:  # noqa: ARG002 - nothing lies beyond
+        """Return the least and the largest loss."""
+        top = float(self.eta * self.shift)
+        return -top, top
+
+    def group(self, size: int) -> DiscreteLaplace:
+        """Return the loss for neighbours that differ in ``size`` units."""
+        return DiscreteLaplace(eta=self.eta, shift=whole_size(size) * self.shift)
+
+    def _ahead(self, epsilons: Floats) -> Floats:
+        """Go back from the largest loss: to a node, where the formula is simple, and beyond it."""
+        eta = float(self.eta)
+        back = np.maximum(short_of(self.eta * self.shift, epsilons), 0.0)
+        nodes = np.floor(back / (2 * eta))
+        share = np.expm1(2 * eta * nodes - back) / math.expm1(-2 * eta)
+        found: Floats = -np.expm1(-eta * nodes) - np.exp(-eta * nodes) * share * math.expm1(-eta)
+        return found
 
     def _delta(self, epsilon: Fraction) -> float:
         eta, shift = self.eta, self.shift

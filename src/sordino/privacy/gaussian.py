@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +12,9 @@ from sordino.exact.normal import FARTHEST, hockey_stick
 from sordino.exact.rational import Number, nonnegative, positive, probability, probability_or_zero
 from sordino.exact.rounding import up_as_printed
 from sordino.privacy.calibrate import least_epsilon
+from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.normal_profiles import normal_deltas, normal_reach
+from sordino.privacy.profiles import both_signs, order_of, whole_size
 
 _LARGEST_RATIO = 2**40
 
@@ -43,9 +47,49 @@ class ContinuousGaussian:
             raise ValueError("squared_sensitivity must be a positive Fraction")
 
     @property
+    def neighbours(self) -> Relation | None:
+        """The caller's business."""
+        return None
+
+    @property
+    def symmetric(self) -> bool:
+        """Both orders of the pair have one profile."""
+        return True
+
+    @property
+    def pure(self) -> Fraction | None:
+        """There is no largest loss."""
+        return None
+
+    @property
+    def infinity(self) -> float:
+        """No loss is unbounded."""
+        return 0.0
+
+    @property
+    def summit(self) -> float:
+        """There is no largest loss."""
+        return 0.0
+
+    @property
+    def atoms(self) -> tuple[Fraction, ...]:
+        """No loss has a probability of its own."""
+        return ()
+
+    @property
     def rho(self) -> float:
         """The least rho for which the noise is rho-zCDP."""
         return up_as_printed(self.squared_sensitivity / (2 * self.variance))
+
+    @property
+    def kl(self) -> float:
+        """The Kullback-Leibler divergence."""
+        return self.rho
+
+    @property
+    def total_variation(self) -> float:
+        """The total variation distance."""
+        return self._delta(Fraction(0))
 
     def delta(self, *, epsilon: Number) -> float:
         """Return the least delta that goes with epsilon."""
@@ -56,8 +100,34 @@ class ContinuousGaussian:
         target = probability_or_zero("delta", delta)
         return least_epsilon(self._delta, delta=target, rho=self.rho)
 
+    def renyi(self, *, order: float) -> float:
+        """Return the Rényi divergence of this order."""
+        at = order_of(order)
+        return math.inf if at is None else up_as_printed(at * self._ratio / 2)
+
+    def profile(self, epsilons: Floats, *, reverse: bool = False) -> Floats:  # noqa: ARG002 - symmetric
+        """Return delta at each epsilon."""
+        return both_signs(epsilons, self._ahead, self._ahead)
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        """Return losses beyond which the profile is below ``tail``."""
+        far = normal_reach(self._ratio, tail)
+        return -far, far
+
+    def group(self, size: int) -> ContinuousGaussian:
+        """Return the loss for neighbours that differ in ``size`` units."""
+        longer = whole_size(size) ** 2 * self.squared_sensitivity
+        return ContinuousGaussian(variance=self.variance, squared_sensitivity=longer)
+
+    @property
+    def _ratio(self) -> Fraction:
+        return self.squared_sensitivity / self.variance
+
+    def _ahead(self, epsilons: Floats) -> Floats:
+        return normal_deltas(self._ratio, epsilons)
+
     def _delta(self, epsilon: Fraction) -> float:
-        return continuous_delta(ratio=self.squared_sensitivity / self.variance, epsilon=epsilon)
+        return continuous_delta(ratio=self._ratio, epsilon=epsilon)
 
 
 def continuous_delta(*, ratio: Fraction, epsilon: Fraction) -> float:

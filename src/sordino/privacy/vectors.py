@@ -132,7 +132,7 @@ def listed_delta(*, variance: Fraction, squared_sensitivity: int, epsilon: Fract
             comment below shows that this is more than their error.
         Proof: docs/proofs/gaussian.md, theorem 4.
     """
-    # Errors. Exponents are below 700 for s, below 120 for x, and take at most four roundings, so
+    # Errors. Exponents are below 700 for s, below 150 for x, and take at most four roundings, so
     # terms are off by a relative 4e-13 and 6e-14, the last places of exp and expm1 included. Sums
     # of n positive doubles add n * 2**-53, and n < 4000 here: 5e-13. So the gains are off by less
     # than 2e-12. A residue of up to 64 coordinates is a product of as many quotients of such

@@ -22,8 +22,6 @@ def delta_from_rho(*, rho: Fraction, epsilon: Fraction) -> float:
             its bound is rounded up from a certified ball.
         Proof: docs/proofs/gaussian.md, theorem 2 (Canonne, Kamath, Steinke 2020).
     """
-    if epsilon <= rho:
-        return 1.0
     order = _best_order(float(rho), float(epsilon))
 
     def formula() -> Ball:

@@ -41,9 +41,15 @@ def test_counts_are_released_as_integers() -> None:
         assert type(interval.noisy) is int
 
 
-def test_the_exact_average_counts_long_stays_up_to_thirty_days() -> None:
+def test_the_exact_average_counts_long_stays_up_to_thirty_days_as_the_question_says() -> None:
     (mean,) = ANSWERS[2].intervals
+    assert "counting at most 30 days each" in ANSWERS[2].question
     assert mean.exact == sum(min(person.days, 30) for person in PEOPLE) / len(PEOPLE)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.short)
+def test_the_code_fits_a_narrow_page(answer: Answer) -> None:
+    assert max(map(len, answer.code.splitlines())) <= 56
 
 
 def test_costs_add_up_column_by_column() -> None:

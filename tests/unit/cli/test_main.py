@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -27,3 +31,36 @@ def test_the_demo_prints_its_page() -> None:
 @pytest.mark.parametrize("arguments", [["nonsense"], ["demo", "--seed", "1"]])
 def test_unknown_words_are_refused(arguments: list[str]) -> None:
     assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
+def test_the_short_option_shows_the_same_help() -> None:
+    assert output("-h") == output("--help")
+    assert output("demo", "-h") == output("demo", "--help")
+
+
+def test_the_summary_of_every_command_fits_on_its_line() -> None:
+    assert "..." not in output("--help").partition("Commands:")[2]
+
+
+def start(*arguments: str, stdout: int | None = subprocess.PIPE) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "sordino", *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    assert start("--version") == (0, f"sordino {sordino.__version__}\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("argument", ["demo", "--help", "--version"])
+def test_a_full_device_is_told_in_one_line(argument: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        code, _, said = start(argument, stdout=full.fileno())
+    assert code == 1
+    assert said == "sordino: cannot write the output: No space left on device\n"

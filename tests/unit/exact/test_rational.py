@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from sordino.exact.rational import (
+    brief,
+    confidence_level,
     is_integer,
     nonnegative,
     positive,
@@ -17,13 +19,25 @@ from sordino.exact.rational import (
     written,
 )
 
-WRONG_TYPES = [True, np.True_, "1", None, 1j, [1], np.array(1.0), np.array([1.0]), object(), b"1"]
+WRONG_TYPES = [True, np.True_, "1", None, 1j, [1], np.array(1.0), np.array([1.0]), object(), b"1",
+               np.timedelta64(1, "D"), np.timedelta64(1), np.datetime64("2020-01-01")]  # fmt: skip
 WRONG_VALUES = [
     float("nan"), float("inf"), -float("inf"), 0, 0.0, -0.0, -1, -0.5, np.float32("nan"),
     Decimal("nan"), Decimal("snan"), Decimal("inf"), Fraction(0), np.int64(0),
 ]  # fmt: skip
-HOSTILE = [Decimal("1e-1000000"), Decimal("1e1000000"), 10**400, Fraction(1, 10**400), 1e-300,
-           Decimal("1." + "1" * 10**5), 1 << 513, Fraction((1 << 600) + 1, 3)]  # fmt: skip
+HOSTILE: list[tuple[object, str]] = [
+    (Decimal("1e-1000000"), "at least 1e-154, got 1E-1000000"),
+    (Decimal("1e1000000"), "at most 1e154, got 1E+1000000"),
+    (Decimal("1e-999999999999"), "at least 1e-154, got 1E-999999999999"),
+    (1e-300, "at least 1e-154, got 1e-300"),
+    (1e300, "at most 1e154, got 1e+300"),
+    (10**400, "at most 1e154, got a value of type int"),
+    (1 << 513, "at most 1e154, got a value of type int"),
+    (Fraction(1, 10**400), "at least 1e-154, got a value of type Fraction"),
+    (Fraction((1 << 600) + 1, 3), "at most 1e154, got a value of type Fraction"),
+    (Fraction(10**200, 10**200 + 1), "at most 154 digits, got a value of type Fraction"),
+    (Decimal("1." + "1" * 10**5), "at most 154 digits, got a value of type Decimal"),
+]
 
 
 @pytest.mark.parametrize(
@@ -81,12 +95,54 @@ def test_the_message_quotes_what_came_in(value: object, quoted: str) -> None:
     assert str(caught.value) == f"epsilon must be a positive number, got {quoted}"
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=lambda x: type(x).__name__)
-def test_a_hostile_number_is_refused_at_once(value: object) -> None:
+@pytest.mark.parametrize(("value", "limit"), HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_number_is_refused_at_once_and_told_its_limit(value: object, limit: str) -> None:
     began = perf_counter()
-    with pytest.raises(ValueError, match=r"whole numbers below 2\*\*512, got "):
+    with pytest.raises(ValueError, match=r"^epsilon must be ") as caught:
         positive("epsilon", value)
     assert perf_counter() - began < 0.05
+    assert str(caught.value) == f"epsilon must be a number of {limit}"
+
+
+def test_the_limits_that_are_named_are_themselves_accepted() -> None:
+    for value in (1e-154, 1e154, Decimal("1e-154"), 10**154, Decimal("0." + "1" * 154)):
+        assert positive("epsilon", value) > 0
+
+
+@pytest.mark.parametrize("value", [-1e300, -1e-300, -(10**400), Decimal("-1e1000000")])
+def test_a_negative_number_of_any_size_is_told_so(value: object) -> None:
+    with pytest.raises(ValueError, match=r"^epsilon must be a positive number, got "):
+        positive("epsilon", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (95, "got 95; write 95 % as 0.95"),
+        (99.9, "got 99.9; write 99.9 % as 0.999"),
+        (np.float32(99.9), "got 99.9; write 99.9 % as 0.999"),
+        (Fraction(200, 3), "got 200/3; write 200/3 % as Fraction(2, 3)"),
+        (1, "got 1"),
+        (100, "got 100"),
+        (-95, "got -95"),
+        (1e300, "got 1e+300"),
+    ],
+)
+def test_a_confidence_in_percent_is_answered_with_how_to_write_it(value: object, hint: str) -> None:
+    with pytest.raises(ValueError, match=r"^confidence must be ") as caught:
+        confidence_level(value)
+    rule = "confidence must be a number between 0 and 1, both excluded"
+    assert str(caught.value) == f"{rule}, {hint}"
+
+
+def test_a_range_with_zero_says_so() -> None:
+    with pytest.raises(ValueError, match=r"^delta must be a number of at least 0 and below 1, got"):
+        probability_or_zero("delta", 1)
+
+
+def test_messages_shorten_long_numbers() -> None:
+    assert [brief(Fraction(x)) for x in (3, "0.1", "1/3")] == ["3", "0.1", "Fraction(1, 3)"]
+    assert brief(Fraction(2**300)) == "2.04e+90"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -136,6 +136,7 @@ def test_large_integers_in_lists_are_never_made_into_doubles() -> None:
 REALS = [
     0.5, 3.0, np.float32(1), Decimal(1), Fraction(1), [1, 2.0], np.array([1.0]), (np.float64(2),),
     np.array([1.0], dtype=object), pd.Series([1, None]), pl.Series([1.0, None]), float("nan"),
+    [1, Fraction(1)], [Decimal(1)], Decimal("NaN"), pl.Series([Decimal(1)]), np.array(Decimal(1)),
 ]  # fmt: skip
 
 
@@ -145,7 +146,8 @@ def test_reals_are_refused_by_type_where_integers_are_released(value: object) ->
         integers(value, 0)
     assert str(caught.value) == (
         "this mechanism releases whole numbers because its sensitivity is the integer 1; "
-        "write sensitivity=1.0 to release real values"
+        "convert counts with int(...) or .astype(int), or give the sensitivity of the real value "
+        "as a float, such as 1.0"
     )
 
 
@@ -183,13 +185,59 @@ def test_missing_values_are_refused_with_a_constant_sentence(release: Any, value
 @pytest.mark.parametrize(
     "value",
     ["41", b"41", 41j, {41}, {41: 41}, object(), [41, "x"], [[41], [41, 41]], np.array(["41"]),
-     np.array([41j]), np.array(["2020-01-01"], dtype="M8[D]"), iter([41])],
+     np.array([41j]), np.array(["2020-01-01"], dtype="M8[D]"), iter([41]),
+     np.timedelta64(41, "D"), np.timedelta64(41), np.datetime64(41, "D"), np.timedelta64("NaT"),
+     [np.timedelta64(41, "D")], np.array([41], dtype="m8[s]"), pd.Timedelta(41, "s")],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_other_things_are_refused_without_quoting_them(release: Any, value: object) -> None:
     with pytest.raises(TypeError, match=r"^release takes numbers") as caught:
         release(value, 0)
     assert "41" not in str(caught.value)
+
+
+@pytest.mark.parametrize("release", [integers, reals])
+@pytest.mark.parametrize(
+    "value",
+    [{"a": 41}, Counter(a=41), OrderedDict(a=41), [{"a": 41}]],
+    ids=lambda value: type(value).__name__,
+)
+def test_dictionaries_are_refused_because_their_order_comes_from_the_data(
+    release: Any, value: object
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        release(value, 0)
+    kind = type(value[0] if isinstance(value, list) else value).__name__
+    assert str(caught.value) == (
+        f"release takes numbers or arrays of numbers, not {kind}; "
+        "list its values in an order fixed beforehand: [counts[key] for key in KEYS]"
+    )
+
+
+@pytest.mark.parametrize("release", [integers, reals])
+@pytest.mark.parametrize(
+    "value",
+    [[[41, 2], [3]], ([41], (2, 3)), [[41], 2], [np.zeros(2), np.zeros(3)],
+     [np.zeros((2, 2)), np.zeros((2, 3))], [[[41]], [[1, 2]]]],
+    ids=range(6),
+)  # fmt: skip
+def test_rows_of_unequal_length_are_refused(release: Any, value: object) -> None:
+    with pytest.raises(TypeError) as caught:
+        release(value, 0)
+    assert str(caught.value) == (
+        "release takes numbers or arrays of numbers, not rows of unequal length; "
+        "make them alike or release them one by one"
+    )
+
+
+@pytest.mark.parametrize("release", [integers, reals])
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
+def test_a_whole_table_is_refused_and_its_columns_are_released(release: Any, table: Any) -> None:
+    """Joined with a column of doubles, integers above 2**53 would move by more than they did."""
+    whole = table({"a": [2**60 + 128, 2], "b": [0.5, 4.0]})
+    with pytest.raises(TypeError, match=r"^release takes one column of a table at a time"):
+        release(whole, 0)
+    assert release(whole["a"], 0).tolist()[1] == 2
 
 
 @pytest.mark.parametrize("release", [integers, reals])
@@ -242,6 +290,45 @@ def test_reals_become_an_array_of_doubles(value: object) -> None:
     assert result.tolist() == [1.5625, -2.1875]
 
 
+@pytest.mark.parametrize(
+    ("value", "steps"),
+    [
+        (Fraction(1, 3), 5),
+        (Fraction(1, 32), 0),
+        (Fraction(3, 32), 2),
+        (Fraction(10**30 + 1, 32 * 10**30), 1),
+        (Decimal("0.03125"), 0),
+        (Decimal("0.03125" + "0" * 50 + "1"), 1),
+        (Decimal("-0.1"), -2),
+        (Decimal("-0"), 0),
+        (Decimal("1e-999999999999"), 0),
+        (Decimal("0e999999999999"), 0),
+        (2**80 + Fraction(1, 2**70), 2**84),
+    ],
+    ids=range(11),
+)
+def test_fractions_and_decimals_are_rounded_to_the_grid_exactly(
+    value: Fraction | Decimal, steps: int
+) -> None:
+    result = reals(value, 3)
+    assert type(result) is float
+    assert result == (steps + 3) / 16
+    assert reals([value, 2.0, 1], 3).tolist() == [result, 2.1875, 1.1875]
+    assert reals(np.array([value]), 3).tolist() == [result]
+    assert reals(pd.Series([value]), 3).tolist() == [result]
+
+
+def test_exact_numbers_of_any_type_stop_at_the_same_end() -> None:
+    """Equal numbers of other types must not be told apart, however large they are."""
+    for size in (999, 1000, 1001, 2000):
+        for whole in (10**size + 10**17, -(10**size) - 10**17):
+            clamped = min(max(whole, -(10**1000)), 10**1000)
+            same = (whole, Fraction(whole), Decimal(whole))
+            assert [reals(x, 5 - clamped, exponent=0) for x in same] == [5.0] * 3
+    assert reals(Decimal("1e999999999999"), -(10**1000), exponent=0) == 0
+    assert reals(Decimal("-1e999999999999"), 10**1000, exponent=0) == 0
+
+
 def test_arrays_and_single_reals_are_rounded_alike() -> None:
     values = np.concatenate(
         [np.arange(-40, 40) / 32, np.array([1e300, -1e300, 5e-324, 2.0**61, 2.0**58, 1e16 + 2])]
@@ -271,7 +358,8 @@ def test_huge_reals_never_become_infinite() -> None:
 @pytest.mark.parametrize(
     "value",
     [float("nan"), float("inf"), np.float32("nan"), [1.0, float("nan")], np.array([1, -np.inf]),
-     pd.Series([1.5, None]), pl.Series([1.5, None]), np.array([np.nan], dtype=object), [1, np.inf]],
+     pd.Series([1.5, None]), pl.Series([1.5, None]), np.array([np.nan], dtype=object), [1, np.inf],
+     Decimal("NaN"), Decimal("-sNaN"), [Decimal("Infinity"), 1]],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_nan_and_infinity_are_refused_with_a_constant_sentence(value: object) -> None:

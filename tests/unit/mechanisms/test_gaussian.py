@@ -47,32 +47,34 @@ def test_epsilon_and_delta_are_kept(sensitivity: float, epsilon: float, delta: f
 def test_rho_is_met_exactly(rho: float, sensitivity: float, coordinates: int | None) -> None:
     m = Gaussian(sensitivity=sensitivity, rho=rho, coordinates=coordinates)
     assert m.loss.rho == rho
-    assert Fraction(m.loss.squared_sensitivity) / (2 * m.loss.variance) == Fraction(str(rho))
+    assert Fraction(m.noise.squared_sensitivity) / (2 * m.noise.variance) == Fraction(str(rho))
 
 
 def test_sigma_is_the_noise_that_was_asked_for() -> None:
     m = Gaussian(sensitivity=2, sigma=3)
     assert m.sigma == 3.0
     assert m.variance == 9
-    assert m.loss.squared_sensitivity == 4
+    assert m.noise.squared_sensitivity == 4
     real = Gaussian(sensitivity=0.5, sigma=0.3)
     assert real.variance == Fraction(9, 100)
-    assert real.loss.variance * real.grid**2 == Fraction(9, 100)
+    assert real.noise.variance * real.grid**2 == Fraction(9, 100)
     assert real.loss.rho == pytest.approx(0.25 / 0.18, rel=1e-6, abs=0)
 
 
 def test_exactly_one_way_to_say_how_much_noise() -> None:
-    wrong: list[dict[str, Any]] = [
-        {},
-        {"epsilon": 1},
-        {"delta": 1e-6},
-        {"epsilon": 1, "delta": 1e-6, "rho": 1},
-        {"rho": 1, "sigma": 1},
-        {"rho": 1, "delta": 1e-6},
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "none of them"),
+        ({"epsilon": 1}, "epsilon without delta"),
+        ({"delta": 1e-6}, "delta without epsilon"),
+        ({"epsilon": 1, "delta": 1e-6, "rho": 1}, "epsilon, delta and rho"),
+        ({"rho": 1, "sigma": 1}, "rho and sigma"),
+        ({"rho": 1, "delta": 1e-6}, "delta and rho"),
     ]
-    for arguments in wrong:
-        with pytest.raises(TypeError, match="exactly one of: epsilon and delta, rho, sigma"):
+    for arguments, got in wrong:
+        with pytest.raises(TypeError, match=r"^a Gaussian needs ") as caught:
             Gaussian(sensitivity=1, **arguments)
+        needs = "a Gaussian needs epsilon and delta together, or rho, or sigma"
+        assert str(caught.value) == f"{needs}; got {got}"
 
 
 def test_declaring_one_coordinate_allows_less_noise_for_large_shifts() -> None:
@@ -86,7 +88,7 @@ def test_declaring_one_coordinate_allows_less_noise_for_large_shifts() -> None:
 def test_real_values_have_a_limit_on_coordinates() -> None:
     with pytest.raises(ValueError, match="coordinates must be at most 65536 for real values"):
         Gaussian(sensitivity=1.0, rho=1, coordinates=65_537)
-    assert Gaussian(sensitivity=1, rho=1, coordinates=65_537).loss.coordinates == 65_537
+    assert Gaussian(sensitivity=1, rho=1, coordinates=65_537).noise.coordinates == 65_537
     m = Gaussian(sensitivity=1.0, rho=1)
     with replay(Tape(BYTES)), pytest.raises(ValueError, match="at most 65536 values at a time"):
         m.release(np.zeros(65_537))
@@ -163,14 +165,26 @@ def test_a_mechanism_prints_as_it_was_typed() -> None:
 
 
 def test_sigmas_that_are_not_drawn_are_refused_before_any_data_is_seen() -> None:
-    for arguments in (
-        {"sigma": 2**51},
-        {"sigma": 1e-9},
-        {"rho": 1e-40},
-        {"epsilon": 1e-20, "delta": 1e-20},
+    both = {"epsilon": 1e-20, "delta": 1e-20}
+    for sensitivity, arguments, message in (
+        (1, {"sigma": 2**51}, "sigma is too large, got 2251799813685248"),
+        (1, {"sigma": 1e-9}, "sigma is too small, got 1e-09"),
+        (1, {"rho": 1e-40}, "rho is too small for this sensitivity, got 1e-40"),
+        (1.0, {"rho": 1e-40}, "rho is too small for this sensitivity, got 1e-40"),
+        (1, {"rho": 1e40}, "rho is too large for this sensitivity, got 1e+40"),
+        (1, both, "epsilon and delta are too small for this sensitivity, got 1e-20 and 1e-20"),
     ):
-        with pytest.raises(ValueError, match="a sigma beyond what is drawn"):
-            Gaussian(sensitivity=1, **arguments)
+        with pytest.raises(ValueError, match=" too ") as caught:
+            Gaussian(sensitivity=sensitivity, **arguments)
+        drawn = "noise is drawn at sigmas from 2**-20 to 2**50 steps of the grid"
+        assert str(caught.value) == f"{message}; {drawn}"
+
+
+def test_what_was_not_asked_for_is_none_and_the_loss_knows_it() -> None:
+    m = Gaussian(sensitivity=1, rho=0.5)
+    assert (m.rho, m.epsilon, m.delta, m.coordinates) == (Fraction(1, 2), None, None, None)
+    assert m.loss.rho == 0.5
+    assert m.loss.epsilon(delta=1e-6) > 0
 
 
 def test_scalars_and_arrays_get_the_same_noise_from_the_same_bits() -> None:

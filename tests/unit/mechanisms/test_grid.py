@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import math
 import sys
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
@@ -23,8 +24,8 @@ def test_the_noise_is_two_to_the_forty_steps_wide(width: str) -> None:
 
 
 def test_widths_beyond_the_doubles_are_refused() -> None:
-    for width in (Fraction(10) ** 400, Fraction(1, 10**400)):
-        with pytest.raises(ValueError, match="real values must be between"):
+    for width, side in ((Fraction(10) ** 400, "at most"), (Fraction(1, 10**400), "at least")):
+        with pytest.raises(ValueError, match=f"the noise on real values must be {side}"):
             exponent_for(width**2)
 
 
@@ -36,6 +37,17 @@ def test_rounding_is_to_the_nearest_step_and_to_the_even_one_at_a_tie(exponent: 
         assert to_grid(math.nextafter(exact, math.inf), exponent) == math.floor(
             Fraction(half + 1, 2)
         )
+
+
+@pytest.mark.parametrize("exponent", [-60, -1, 0, 1, 40])
+def test_fractions_and_decimals_are_rounded_like_the_numbers_they_are(exponent: int) -> None:
+    step = Fraction(2) ** exponent
+    for half in range(-9, 10):
+        assert to_grid(half * step / 2, exponent) == round(Fraction(half, 2))
+        beyond = half * step / 2 + Fraction(1, 10**99)
+        assert to_grid(beyond, exponent) == math.floor(Fraction(half + 1, 2))
+    assert to_grid(Decimal("2.5"), 0) == 2
+    assert to_grid(Decimal("2.5" + "0" * 60 + "1"), 0) == 3
 
 
 def test_rounding_takes_numbers_of_any_size() -> None:

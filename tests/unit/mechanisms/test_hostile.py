@@ -33,6 +33,7 @@ HOSTILE: dict[str, object] = {
     "NaN Decimal": Decimal("NaN"),
     "huge int": 10**4000,
     "numpy nan": np.float32("nan"),
+    "duration": np.timedelta64(1, "D"),
 }
 
 GOOD: dict[Callable[..., object], dict[str, Any]] = {
@@ -91,5 +92,12 @@ def test_probabilities_of_one_and_more_are_refused() -> None:
             LAPLACE.accuracy(confidence=one)
         with pytest.raises(ValueError, match=r"^delta must be a number between 0 and 1"):
             Gaussian(sensitivity=1, epsilon=1, delta=one)
-        with pytest.raises(ValueError, match=r"^delta must be a number from 0"):
+        with pytest.raises(ValueError, match=r"^delta must be a number of at least 0 and below 1"):
             GAUSSIAN.loss.epsilon(delta=one)
+
+
+def test_a_confidence_in_percent_is_answered_with_how_to_write_it() -> None:
+    for call in (LAPLACE.accuracy, GAUSSIAN.accuracy, Laplace.within, Gaussian.within):
+        arguments = {**GOOD[call], "confidence": 95}
+        with pytest.raises(ValueError, match=r"got 95; write 95 % as 0\.95$"):
+            call(**arguments)

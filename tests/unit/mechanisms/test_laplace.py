@@ -70,12 +70,12 @@ def test_all_numbers_are_exact() -> None:
     exact = {m.sensitivity: 3, m.epsilon: Fraction(1, 10), m.scale: 30, m.grid: 1}
     assert all(number == value for number, value in exact.items())
     assert all(type(number) is Fraction for number in exact)
-    assert (m.loss.eta, m.loss.shift) == (Fraction(1, 30), 3)
+    assert (m.noise.eta, m.noise.shift) == (Fraction(1, 30), 3)
     real = Laplace(sensitivity=0.5, epsilon=0.3)
-    assert real.loss.eta * real.loss.shift == Fraction(3, 10)
-    assert real.loss.shift == math.floor(Fraction(1, 2) / real.grid) + 2**16
+    assert real.noise.eta * real.noise.shift == Fraction(3, 10)
+    assert real.noise.shift == math.floor(Fraction(1, 2) / real.grid) + 2**16
     assert 2**40 <= Fraction(5, 3) / real.grid < 2**41
-    assert real.scale == real.grid / real.loss.eta
+    assert real.scale == real.grid / real.noise.eta
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.1, 1, 7.5])
@@ -117,11 +117,19 @@ def test_a_mechanism_prints_as_it_was_typed() -> None:
 
 
 def test_scales_that_are_not_drawn_are_refused_before_any_data_is_seen() -> None:
-    for sensitivity, epsilon in ((1, 2**21), (2**51, 1), (1, Fraction(1, 2**51)), (1.0, 1e-12)):
-        with pytest.raises(
-            ValueError, match=r"is out of range: noise is drawn at scales from 2\*\*-20"
-        ):
+    drawn = "noise is drawn at scales from 2**-20 to 2**50"
+    narrow = "the noise on real values must be at least 2**-920 wide"
+    for sensitivity, epsilon, message in (
+        (1, 2**21, f"too large for a sensitivity of 1, got 2097152; {drawn}"),
+        (2**51, 1, f"too small for a sensitivity of 2251799813685248, got 1; {drawn}"),
+        (1, 1e-100, f"too small for a sensitivity of 1, got 1e-100; {drawn}"),
+        (1, Fraction(1, 2**51), f"too small for a sensitivity of 1, got 4.44e-16; {drawn}"),
+        (1.0, 1e-12, f"too small for real values, got 1e-12; {drawn}"),
+        (1e-150, 1e150, f"too large for a sensitivity of 1e-150, got 1e+150; {narrow}"),
+    ):
+        with pytest.raises(ValueError, match=r"^epsilon is too ") as caught:
             Laplace(sensitivity=sensitivity, epsilon=epsilon)
+        assert str(caught.value) == f"epsilon is {message}"
 
 
 @pytest.mark.parametrize("sensitivity", [1, 5, 1.0, 0.25])

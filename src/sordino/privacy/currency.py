@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What budgets count in: pure epsilon, the rho of zCDP, or the divergence of one Rényi order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_UP, Context
+from fractions import Fraction
+from typing import Literal, Protocol, TypeAlias
+
+from sordino.exact.balls import Ball, ball, round_up
+from sordino.exact.rational import Number, is_integer, positive, written
+from sordino.exact.rounding import reading, up, up_as_printed
+from sordino.privacy.leaf import Relation
+
+Kind: TypeAlias = Literal["epsilon", "rho", "renyi"]
+
+NANO = 10**9  # this many nano-units are one
+LARGEST_ORDER = 10**6
+_HALVINGS = 60
+_ROOTS = Context(prec=40)
+_ROUND_DOWN, _ROUND_UP = Context(prec=4, rounding=ROUND_DOWN), Context(prec=4, rounding=ROUND_UP)
+
+
+class Priceable(Protocol):
+    """What a price is made from: every loss has it.
+
+    Guarantee: none needed; the loss states its own, and every number of it is an upper bound.
+    """
+
+    @property
+    def neighbours(self) -> Relation | None:
+        """The relation the loss holds for, or None."""
+        ...
+
+    @property
+    def pure(self) -> Fraction | None:
+        """The largest loss, or None."""
+        ...
+
+    @property
+    def rho(self) -> float:
+        """The rho of zCDP, or infinity."""
+        ...
+
+    def renyi(self, *, order: float) -> float:
+        """Return the Rényi divergence of an order, or infinity."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Currency:
+    """How losses are counted: in epsilon, in rho, or in the divergence of one Rényi order.
+
+    >>> from sordino.privacy.concentrated import Concentrated
+    >>> str(ZCDP.price(Concentrated(rho=Fraction(1, 10))))
+    'rho 0.1'
+    >>> PURE.price(Concentrated(rho=Fraction(1, 10)))
+    Traceback (most recent call last):
+    ValueError: this loss has no finite epsilon, so a budget that counts epsilon cannot pay for \
+it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
+
+    Guarantee:
+        Neighbours: those of the losses that are counted.
+        Loss: in each currency the losses of several answers add up, also when each question and
+            its parameters were chosen after seeing the answers before it.
+        Numerics: exact fractions; a float is read as the decimal it prints as.
+        Proof: docs/proofs/budgets.md, theorem 1.
+    """
+
+    kind: Kind
+    order: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in {"epsilon", "rho", "renyi"}:
+            raise ValueError("the kind of a currency must be 'epsilon', 'rho' or 'renyi'")
+        if (self.kind == "renyi") != isinstance(self.order, Fraction):
+            raise ValueError("a currency has an order, a Fraction, if and only if it is 'renyi'")
+        if self.order is not None and not 1 < self.order <= LARGEST_ORDER:
+            got = written(self.order)
+            raise ValueError(f"order must be a number above 1 and at most 10**6, got {got}")
+
+    def __str__(self) -> str:
+        return self.kind if self.order is None else f"renyi of order {written(self.order)}"
+
+    def price(self, loss: Priceable) -> Price:
+        """Return what a loss costs: its exact value, rounded up to whole nano-units."""
+        found = self.price_if_finite(loss)
+        if found is not None:
+            return found
+        raise ValueError(
+            f"this loss has no finite {self}, so a budget that counts {self.kind} "
+            f"cannot pay for it; {_what_would_do(loss)}"
+        )
+
+    def price_if_finite(self, loss: Priceable) -> Price | None:
+        """Return what a loss costs, or None if its value in this currency is infinite."""
+        value = _finite(self._stated(_checked(loss)))
+        return None if value is None else Price(self, math.ceil(value * NANO))
+
+    def epsilon(self, value: Fraction, *, delta: Fraction) -> float:
+        """Return the epsilon that this much of the currency guarantees at delta."""
+        if value == 0:
+            return 0.0
+        if self.kind == "epsilon":
+            return up_as_printed(value)
+        if delta == 0:
+            return math.inf
+        if self.order is None:
+            return epsilon_from_rho(rho=value, delta=delta)
+        return epsilon_from_renyi(renyi=value, order=self.order, delta=delta)
+
+    def what_fits(self, nanos: int) -> str:
+        """Say which losses cost at most so many nano-units, in words that help to ask again."""
+        if nanos == 0:
+            return "the budget is used up, and only what costs nothing would fit"
+        most = f"{Price(self, nanos)} or less would fit"
+        if self.kind == "epsilon":
+            return most
+        order = 1 if self.order is None else self.order
+        root = _ROOTS.sqrt(_ROOTS.divide(2 * nanos * order.denominator, order.numerator * NANO))
+        epsilon, sigma = _ROUND_DOWN.plus(root), _ROUND_UP.divide(1, root)
+        return (
+            f"{most}, such as a pure loss of epsilon {float(epsilon):g} "
+            f"or Gaussian noise of sigma {float(sigma):g} times the sensitivity"
+        )
+
+    def _stated(self, loss: Priceable) -> Fraction | float:
+        if self.order is not None:
+            return loss.renyi(order=_at_least(self.order))
+        if self.kind == "rho":
+            return loss.rho
+        pure = loss.pure
+        return math.inf if pure is None else pure
+
+
+PURE = Currency("epsilon")
+ZCDP = Currency("rho")
+
+
+def one_order(order: Number) -> Currency:
+    """Return the currency of one Rényi order above 1.
+
+    >>> str(one_order(8))
+    'renyi of order 8'
+
+    Guarantee: as for Currency.
+    """
+    return Currency("renyi", positive("order", order))
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """An amount of a currency, in whole nano-units, so that prices add up without any error.
+
+    >>> str(Price(PURE, 250_000_000) + Price(PURE, 1))
+    'epsilon 0.250000001'
+
+    The price of a sum is at most the sum of the prices, so that it never pays to ask for things
+    one by one: rounding up once costs no more than rounding up twice.
+
+    Guarantee:
+        Neighbours: those of the loss it is the price of.
+        Loss: never less than the loss it is the price of.
+        Numerics: integers.
+        Proof: docs/proofs/budgets.md, theorem 2.
+    """
+
+    currency: Currency
+    nanos: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.currency, Currency):
+            raise TypeError("the currency of a price must be a Currency")
+        if not is_integer(self.nanos):
+            raise TypeError("the nano-units of a price must be a whole number")
+        if self.nanos < 0:
+            raise ValueError("a price must not be negative, because nothing is ever refunded")
+
+    def __str__(self) -> str:
+        units, rest = divmod(self.nanos, NANO)
+        amount = f"{units}.{rest:09d}".rstrip("0").rstrip(".")
+        order = self.currency.order
+        return f"{self.currency.kind} {amount}" + (f" of order {written(order)}" if order else "")
+
+    @property
+    def value(self) -> Fraction:
+        """The amount in whole units, exactly."""
+        return Fraction(self.nanos, NANO)
+
+    def __add__(self, other: Price) -> Price:
+        return Price(self.currency, self.nanos + self._nanos_of(other))
+
+    def __le__(self, other: Price) -> bool:
+        return self.nanos <= self._nanos_of(other)
+
+    def __lt__(self, other: Price) -> bool:
+        return self.nanos < self._nanos_of(other)
+
+    def _nanos_of(self, other: Price) -> int:
+        if not isinstance(other, Price):
+            raise TypeError(f"a price goes with another price, not with {type(other).__name__}")
+        if other.currency != self.currency:
+            raise ValueError(f"prices in {self.currency} and in {other.currency} do not add up")
+        return other.nanos
+
+
+def epsilon_from_rho(*, rho: Fraction, delta: Fraction) -> float:
+    """Return an epsilon such that whatever is rho-zCDP is (epsilon, delta)-private.
+
+    >>> epsilon_from_rho(rho=Fraction(1, 10), delta=Fraction(1, 10**6))
+    2.141938928385474
+
+    Guarantee:
+        Neighbours: those of the rho that came in.
+        Loss: epsilon for this delta, for every mechanism that is rho-zCDP.
+        Numerics: every order gives a valid bound; a nearly best one is found with doubles, and its
+            bound is rounded up from a certified ball.
+        Proof: docs/proofs/budgets.md, theorem 3 (Canonne, Kamath, Steinke 2020).
+    """
+    if rho == 0:
+        return 0.0
+    order = 1 + Fraction(math.exp(_log_of_best(_log(rho), _minus_log(delta))))
+    return epsilon_from_renyi(renyi=order * rho, order=order, delta=delta)
+
+
+def epsilon_from_renyi(*, renyi: Fraction, order: Fraction, delta: Fraction) -> float:
+    """Return an epsilon that goes with delta when one Rényi divergence is at most ``renyi``.
+
+    >>> epsilon_from_renyi(renyi=Fraction(1), order=Fraction(16), delta=Fraction(1, 10**6))
+    1.6716562679107285
+
+    Guarantee:
+        Neighbours: those of the divergence that came in.
+        Loss: epsilon for this delta, for every mechanism whose Rényi divergence of this order is
+            at most ``renyi``, both ways round.
+        Numerics: rounded up, from a certified ball.
+        Proof: docs/proofs/budgets.md, theorem 3 (Canonne, Kamath, Steinke 2020).
+    """
+    rest = order - 1
+
+    def formula() -> Ball:
+        return ball(renyi) + ball(rest / order).log() - ball(delta * order).log() / ball(rest)
+
+    return max(0.0, round_up(formula))
+
+
+def _log_of_best(log_rho: float, log_slack: float) -> float:
+    """Solve rho x^2 + ln(1 + x) = ln(1/delta) for x, the best order less 1, by halving in ln x."""
+    wanted = max(log_slack, 1e-300)
+    high = min((math.log(wanted) - log_rho) / 2, 700.0)
+    low = min(high, math.log(wanted)) - 1
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        reached = math.exp(2 * middle + log_rho) + math.log1p(math.exp(middle))
+        low, high = (middle, high) if reached < wanted else (low, middle)
+    return high
+
+
+def _log(x: Fraction) -> float:
+    """Return about the logarithm, also of what is no double any more."""
+    return math.log(x.numerator) - math.log(x.denominator)
+
+
+def _minus_log(delta: Fraction) -> float:
+    """Return about the logarithm of 1/delta, also very close to 1."""
+    return -math.log1p(-float(1 - delta)) if 2 * delta > 1 else -_log(delta)
+
+
+def _at_least(order: Fraction) -> float:
+    """Return a double that is no less than an order, whether read as it is or as it prints."""
+    return max(up(order), up_as_printed(order))
+
+
+def _checked(loss: Priceable) -> Priceable:
+    is_one = callable(getattr(loss, "renyi", None)) and hasattr(loss, "neighbours")
+    if is_one and not isinstance(loss, type):
+        return loss
+    advice = "; give its loss" if hasattr(loss, "loss") else ""
+    raise TypeError(f"only a loss has a price, not a value of type {type(loss).__name__}{advice}")
+
+
+def _finite(value: Fraction | float) -> Fraction | None:
+    """Return the fraction that a stated loss is, or None if it is infinite."""
+    exact = reading(float(value)) if isinstance(value, float) else value
+    if not exact >= 0:
+        raise ValueError(f"a loss must be a number that is not negative, got {value!r}")
+    return None if exact == math.inf else Fraction(exact)
+
+
+def _what_would_do(loss: Priceable) -> str:
+    if math.isfinite(loss.rho):
+        return "a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)"
+    if loss.pure is not None:
+        return "a budget that counts epsilon would do, such as Budget(epsilon=1)"
+    for order in (32, 8, 2, 1.25):
+        if math.isfinite(loss.renyi(order=order)):
+            return f"a budget in one order would do, such as Budget(renyi=1, order={order})"
+    return "no other currency would do, because with some probability the loss is unbounded"

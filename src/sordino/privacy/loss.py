@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A privacy loss is a value: it composes, repeats and scales to groups, in any currency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sordino.exact.rational import Integer, Number, nonnegative, positive_whole, probability_or_zero
+from sordino.exact.rounding import down, reading, up_as_printed
+from sordino.privacy.calibrate import least_epsilon
+from sordino.privacy.codec import Json, leaf_from_json, leaf_to_json
+from sordino.privacy.concentrated import Concentrated
+from sordino.privacy.leaf import Leaf, Relation
+from sordino.privacy.pld import Pld
+from sordino.privacy.zcdp import delta_from_rho
+
+_MANY_PARTS = 256  # beyond so many different leaves the distribution alone is used
+_VERSION = 1  # of the JSON of a loss; what a version means never changes
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The loss of a number of mechanisms together, each a leaf with how often it is used.
+
+    Losses are added with ``+`` and repeated with ``*``. Equal leaves are counted together, so that
+    ``3 * a``, ``a + a + a`` and ``compose([a, a, a])`` are the same value, and this is the one
+    place that counts.
+
+    >>> from sordino.privacy import losses
+    >>> a = losses.pure(epsilon=0.1)
+    >>> 3 * a == a + a + a, (3 * a).epsilon(delta=0)
+    (True, 0.3)
+    >>> round((100 * a).epsilon(delta=1e-6), 4)
+    4.7746
+
+    Guarantee:
+        Neighbours: those of the leaves; leaves that hold for different relations do not compose.
+        Loss: of all uses together, when which mechanisms are used, with which parameters, was
+            fixed beforehand; their inputs may depend on earlier outputs. Budgets are for
+            parameters that are chosen as one goes along.
+        Numerics: every number is an upper bound; of several bounds that hold the least is given.
+        Proof: docs/proofs/composition.md and docs/proofs/pld.md.
+    """
+
+    parts: tuple[tuple[Leaf, int], ...]
+
+    def __post_init__(self) -> None:
+        counts: dict[Leaf, int] = {}
+        for leaf, times in self.parts:
+            counts[leaf] = counts.get(leaf, 0) + times
+        ordered = sorted(counts.items(), key=lambda part: repr(part[0]))
+        object.__setattr__(self, "parts", tuple(ordered))
+        self.neighbours  # noqa: B018  # refuses leaves that hold for different relations
+
+    @property
+    def neighbours(self) -> Relation | None:
+        """The relation the loss holds for, or None if no leaf names one."""
+        named = {leaf.neighbours for leaf, _ in self.parts} - {None}
+        if len(named) > 1:
+            raise ValueError(
+                "losses for add_remove and for replace_one do not compose; "
+                "state all of them for the same neighbours"
+            )
+        return named.pop() if named else None
+
+    @property
+    def uses(self) -> int:
+        """How many uses of mechanisms there are in all."""
+        return sum(times for _, times in self.parts)
+
+    @property
+    def pure(self) -> Fraction | None:
+        """The sum of the largest losses, or None if one of them has none."""
+        total = Fraction(0)
+        for leaf, times in self.parts:
+            if leaf.pure is None:
+                return None
+            total += times * leaf.pure
+        return total
+
+    @property
+    def rho(self) -> float:
+        """A rho for which all uses together are rho-zCDP, or infinity."""
+        return self._sum(lambda leaf: leaf.rho)
+
+    @property
+    def kl(self) -> float:
+        """A bound on the Kullback-Leibler divergence, either way round."""
+        return self._sum(lambda leaf: leaf.kl)
+
+    @property
+    def total_variation(self) -> float:
+        """A bound on the total variation distance."""
+        return self.delta(epsilon=0)
+
+    def renyi(self, *, order: Number) -> float:
+        """Return a bound on the Rényi divergence of an order above 1."""
+        exact = nonnegative("order", order)
+        if exact <= 1:
+            raise ValueError(f"order must be a number above 1, got {order!r}")
+        return self._sum(lambda leaf: leaf.renyi(order=float(exact)))
+
+    def epsilon(self, *, delta: Number) -> float:
+        """Return the least epsilon that is certain to go with delta; with delta 0 the pure loss."""
+        target = probability_or_zero("delta", delta)
+        pure = self.pure
+        whole = math.inf if pure is None else up_as_printed(pure)
+        if not self.parts or target == 0:
+            return whole
+        if self.uses == 1:
+            return self.parts[0][0].epsilon(delta=target)
+        found = min(whole, self.pld().epsilon_upper(delta=down(target)))
+        rho = self._quick_rho()
+        if math.isfinite(rho):
+            exact = Fraction(reading(rho))
+            other = least_epsilon(
+                lambda e: delta_from_rho(rho=exact, epsilon=e), delta=target, rho=rho
+            )
+            found = min(found, other)
+        return found
+
+    def delta(self, *, epsilon: Number) -> float:
+        """Return the least delta that is certain to go with epsilon."""
+        exact = nonnegative("epsilon", epsilon)
+        pure = self.pure
+        if pure is not None and exact >= pure:
+            return 0.0
+        if self.uses == 1:
+            return self.parts[0][0].delta(epsilon=exact)
+        found = self.pld().delta_upper(epsilon=down(exact))
+        rho = self._quick_rho()
+        if math.isfinite(rho):
+            found = min(found, delta_from_rho(rho=Fraction(reading(rho)), epsilon=exact))
+        return min(found, 1.0)
+
+    def pld(self) -> Pld:
+        """Return the distribution of the loss, which brackets epsilon and delta from both sides."""
+        known = [(leaf, n) for leaf, n in self.parts if not isinstance(leaf, Concentrated)]
+        rhos = [n * leaf.exact for leaf, n in self.parts if isinstance(leaf, Concentrated)]
+        if rhos:  # what is known by its rho alone is composed by adding, then used once
+            known.append((Concentrated(rho=sum(rhos, Fraction(0))), 1))
+        return Pld(tuple(known))
+
+    def group(self, size: Integer) -> Loss:
+        """Return the loss for neighbours that differ in that many units."""
+        many = positive_whole("size", size)
+        return Loss(tuple((leaf.group(many), times) for leaf, times in self.parts))
+
+    def _quick_rho(self) -> float:
+        """Return rho, or infinity where it would take longer than it is likely to be worth."""
+        return self.rho if len(self.parts) <= _MANY_PARTS else math.inf
+
+    def __repr__(self) -> str:
+        """Write the leaves with how often each is used."""
+        parts = [f"{n} * {leaf!r}" if n > 1 else repr(leaf) for leaf, n in self.parts]
+        return f"Loss({' + '.join(parts)})"
+
+    def _sum(self, of: Callable[[Leaf], float]) -> float:
+        """Add up one number of each leaf, as often as it is used, rounding up."""
+        numbers = [(reading(of(leaf)), times) for leaf, times in self.parts]
+        if any(number == math.inf for number, _ in numbers):
+            return math.inf
+        return up_as_printed(sum((Fraction(x) * times for x, times in numbers), Fraction(0)))
+
+    def __add__(self, other: Loss) -> Loss:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        return Loss(self.parts + other.parts)
+
+    def __mul__(self, times: Integer) -> Loss:
+        many = positive_whole("times", times)
+        return Loss(tuple((leaf, n * many) for leaf, n in self.parts))
+
+    __rmul__ = __mul__
+
+
+def single(leaf: Leaf) -> Loss:
+    """Return the loss of one use of one mechanism.
+
+    Guarantee: as for the leaf.
+    """
+    return Loss(((leaf, 1),))
+
+
+def compose(losses: Iterable[Loss]) -> Loss:
+    """Return the loss of all of these together.
+
+    Guarantee: as for Loss.
+    """
+    parts: list[tuple[Leaf, int]] = []
+    for loss in losses:
+        if not isinstance(loss, Loss):
+            raise TypeError(f"compose takes losses, not {type(loss).__name__}")
+        parts += loss.parts
+    return Loss(tuple(parts))
+
+
+def loss_to_json(loss: Loss) -> Json:
+    """Write a loss as a dictionary for JSON, exactly and for ever.
+
+    >>> from sordino.privacy import losses
+    >>> loss_to_json(2 * losses.pure(epsilon=0.1))
+    {'loss': 1, 'parts': [{'times': 2, 'leaf': {'leaf': 'pure', 'epsilon': '1/10'}}]}
+
+    Guarantee: none needed; public inputs only.
+    """
+    parts = [{"times": times, "leaf": leaf_to_json(leaf)} for leaf, times in loss.parts]
+    return {"loss": _VERSION, "parts": parts}
+
+
+def loss_from_json(record: object) -> Loss:
+    """Read back what ``loss_to_json`` wrote; anything else is refused.
+
+    Guarantee: the loss that was written.
+    """
+    if not isinstance(record, dict) or set(record) != {"loss", "parts"}:
+        raise ValueError("this is not a loss: it needs the fields 'loss' and 'parts', no others")
+    if record["loss"] != _VERSION:
+        raise ValueError(f"unknown version of a loss: {record['loss']!r}; known is {_VERSION}")
+    parts: list[tuple[Leaf, int]] = []
+    for part in record["parts"] if isinstance(record["parts"], list) else [None]:
+        if not isinstance(part, dict) or set(part) != {"times", "leaf"}:
+            raise ValueError("this is not a loss: each part needs the fields 'times' and 'leaf'")
+        parts.append((leaf_from_json(part["leaf"]), positive_whole("times", part["times"])))
+    return Loss(tuple(parts))

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each theorem makes of a composition, and which one is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sordino.exact.rational import Number, probability
+from sordino.exact.rounding import down, reading, up_as_printed
+from sordino.privacy.bounded_range import BoundedRange
+from sordino.privacy.loss import Loss, compose
+from sordino.privacy.pld import Bracket
+from sordino.theorems.advanced import advanced
+from sordino.theorems.bounded_range import bounded_range
+from sordino.theorems.comparison import Row
+from sordino.theorems.heterogeneous import optimal_heterogeneous
+from sordino.theorems.optimal import optimal
+from sordino.theorems.renyi import renyi_to_epsilon
+from sordino.theorems.zcdp import rho_to_epsilon
+
+_FIXED = "only if no score depends on an answer"  # so it is shown, and not used
+_MOST_DIFFERENT = 200  # losses for which the theorem for different losses is tried
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The rows of all theorems that apply, the one that is used, and the certified bracket.
+
+    Guarantee: every row is an epsilon that goes with ``delta``; ``used`` is the least of those that
+        hold without a condition.
+    """
+
+    delta: float
+    uses: int
+    rows: tuple[Row, ...]
+    used: Row
+    bracket: Bracket
+
+    @property
+    def epsilon(self) -> float:
+        """The least epsilon that any theorem gives."""
+        return self.used.epsilon
+
+    def __str__(self) -> str:
+        """Write the rows as a table of text."""
+        lines = [f"{self.uses} uses, delta {self.delta:g}"]
+        for row in self.rows:
+            mark = "<- used" if row is self.used else ""
+            lines.append(f"  {row.theorem:<26}{row.epsilon:>10.4f}  {row.note:<44}{mark}".rstrip())
+        lines.append(f"  certain: {self.bracket.lower:.4f} <= epsilon <= {self.bracket.upper:.4f}")
+        return "\n".join(lines)
+
+
+def explain_composition(losses: Iterable[Loss] | Loss, *, delta: Number) -> Explanation:
+    """Return what each theorem gives for these losses together, at the same delta.
+
+    >>> from sordino.privacy import losses
+    >>> print(explain_composition(100 * losses.pure(epsilon=0.1), delta=1e-6))
+    100 uses, delta 1e-06
+      basic                        10.0000  the sum of all epsilons
+      advanced                      6.3082  equal losses, as in textbooks
+      zCDP                          5.2191  rho 0.4996
+      Rényi                         5.0731  the best of many orders
+      optimal, equal losses         4.7746  no theorem gives less                       <- used
+      loss distribution             4.7746  both bounds certified
+      certain: 4.7746 <= epsilon <= 4.7746
+
+    Guarantee:
+        Neighbours: those of the losses.
+        Loss: each row holds for all uses together, when the losses were fixed beforehand.
+        Numerics: those of each theorem; all are rounded up.
+        Proof: docs/proofs/composition.md and docs/proofs/pld.md.
+    """
+    loss = losses if isinstance(losses, Loss) else compose(losses)
+    if not loss.parts:
+        raise ValueError("there is nothing to compose")
+    target = probability("delta", delta)
+    bracket = loss.pld().epsilon(delta=down(target))
+    rows = [
+        *_sums(loss, target),
+        *_equal(loss, target),
+        *_orders(loss, target),
+        *_best(loss, target),
+        Row("loss distribution", bracket.upper, float(target), "both bounds certified"),
+    ]
+    used = min((row for row in rows if row.note != _FIXED), key=lambda row: row.epsilon)
+    return Explanation(float(target), loss.uses, tuple(rows), used, bracket)
+
+
+def _sums(loss: Loss, target: Fraction) -> list[Row]:
+    """Basic composition; delta is split evenly over the uses that need one."""
+    note = "the sum of all epsilons"
+    if loss.pure is not None:
+        return [Row("basic", up_as_printed(loss.pure), 0.0, note)]
+    open_ = sum(times for leaf, times in loss.parts if leaf.pure is None)
+    share, total = target / open_, Fraction(0)
+    for leaf, times in loss.parts:
+        each = leaf.pure if leaf.pure is not None else reading(leaf.epsilon(delta=share))
+        if each == math.inf:
+            return [Row("basic", math.inf, float(target), "delta is too small for it")]
+        total += times * Fraction(each)
+    return [Row("basic", up_as_printed(total), float(target), f"{note}, delta split evenly")]
+
+
+def _equal(loss: Loss, target: Fraction) -> list[Row]:
+    price = _common(loss)
+    if price is None:
+        return []
+    found = advanced(epsilon=price, times=loss.uses, slack=target)
+    return [Row("advanced", found.epsilon, found.delta, "equal losses, as in textbooks")]
+
+
+def _orders(loss: Loss, target: Fraction) -> list[Row]:
+    rows = []
+    if math.isfinite(loss.rho):
+        epsilon = rho_to_epsilon(rho=loss.rho, delta=target)
+        rows.append(Row("zCDP", epsilon, float(target), f"rho {loss.rho:.4g}"))
+    epsilon = renyi_to_epsilon(curve=lambda order: loss.renyi(order=order), delta=target)
+    if math.isfinite(epsilon):
+        rows.append(Row("Rényi", epsilon, float(target), "the best of many orders"))
+    return rows
+
+
+def _best(loss: Loss, target: Fraction) -> list[Row]:
+    """The theorems that are optimal where only the epsilons, or the ranges, are known."""
+    rows = []
+    price = _common(loss)
+    if price is not None:
+        epsilon = optimal(epsilon=price, times=loss.uses, at_delta=target).epsilon
+        rows.append(Row("optimal, equal losses", epsilon, float(target), "no theorem gives less"))
+        if all(isinstance(leaf, BoundedRange) for leaf, _ in loss.parts):
+            found = bounded_range(
+                epsilon=price, times=loss.uses, adaptive=False, at_delta=target
+            ).epsilon
+            rows[-1] = Row("optimal, as pure losses", epsilon, float(target), "range not used")
+            rows.append(Row("bounded range", found, float(target), _FIXED))
+    elif loss.pure is not None and len(loss.parts) <= _MOST_DIFFERENT:
+        pairs = [(leaf.pure, 0) for leaf, times in loss.parts for _ in range(times) if leaf.pure]
+        epsilon = optimal_heterogeneous(losses=pairs, at_delta=target).epsilon
+        rows.append(
+            Row("optimal, different losses", epsilon, float(target), "knowing the epsilons only")
+        )
+    return rows
+
+
+def _common(loss: Loss) -> Fraction | None:
+    """Return the epsilon that all uses have, or None if there is no such number."""
+    prices = {leaf.pure for leaf, _ in loss.parts}
+    return prices.pop() if len(prices) == 1 else None

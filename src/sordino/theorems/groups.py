@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Group privacy: what a promise about one unit says about several."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from sordino.exact.balls import Ball, ball, round_up
+from sordino.exact.rational import Number, positive_whole
+from sordino.theorems.arguments import EpsilonDelta, one_of, pair, read_amount, read_delta, rounded
+
+
+def group(
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    size: int,
+    form: Literal["tight", "printed"] = "tight",
+) -> EpsilonDelta:
+    """Return the loss for ``size`` units at once.
+
+    The delta is delta (e^(k epsilon) - 1) / (e^epsilon - 1) for k units. Textbooks print
+    k e^((k - 1) epsilon) delta, which is true but larger; ``form="printed"`` gives it.
+
+    A step is one step of the relation: when units are added or removed, replacing one is two
+    steps, so k replacements are a group of 2 k.
+
+    >>> group(epsilon=0.5, delta=1e-6, size=10)
+    EpsilonDelta(epsilon=5.0, delta=0.0002272365124446774)
+    >>> group(epsilon=0.5, delta=1e-6, size=10, form="printed")
+    EpsilonDelta(epsilon=5.0, delta=0.0009001713130052182)
+
+    Guarantee:
+        Neighbours: data sets that are ``size`` steps of the relation of epsilon and delta apart.
+        Loss: (epsilon, delta)-private for them. The tight form cannot be improved: choosing which
+            keys to publish attains it.
+        Numerics: epsilon exact, delta from a certified ball; both rounded up.
+        Proof: docs/proofs/composition.md, theorem 11.
+    """
+    one_of("form", form, ("tight", "printed"))
+    price, lost = read_amount("epsilon", epsilon), read_delta("delta", delta)
+    many = positive_whole("size", size)
+    if lost == 0 or price == 0 or many == 1:
+        return pair(many * price, many * lost)
+
+    def formula() -> Ball:
+        if form == "printed":
+            return ball(lost) * many * ball((many - 1) * price).exp()
+        return ball(lost) * ball(many * price).expm1() / ball(price).expm1()
+
+    return pair(many * price, round_up(formula))
+
+
+def group_rho(*, rho: Number, size: int) -> float:
+    """Return the rho for ``size`` units at once: size^2 rho.
+
+    >>> group_rho(rho=0.1, size=3)
+    0.9
+
+    Guarantee:
+        Neighbours: data sets that are ``size`` steps of the relation of rho apart.
+        Loss: rho-zCDP for them; Gaussian noise attains it.
+        Numerics: exact, rounded up.
+        Proof: docs/proofs/composition.md, theorem 11 (Bun and Steinke 2016).
+    """
+    return rounded(positive_whole("size", size) ** 2 * read_amount("rho", rho))
+
+
+def replace_from_add_remove(*, epsilon: Number, delta: Number = 0) -> EpsilonDelta:
+    """Return the loss when a unit is replaced, from the loss when one is added or removed.
+
+    To replace is to remove and to add: (2 epsilon, (1 + e^epsilon) delta). There is no way back: a
+    promise about replacements says nothing about how many units there are.
+
+    >>> replace_from_add_remove(epsilon=1)
+    EpsilonDelta(epsilon=2.0, delta=0.0)
+
+    Guarantee:
+        Neighbours: one unit replaced by another; epsilon and delta are for one added or removed.
+        Loss: (epsilon, delta)-private.
+        Numerics: epsilon exact, delta from a certified ball; both rounded up.
+        Proof: docs/proofs/composition.md, theorem 11.
+    """
+    return group(epsilon=epsilon, delta=delta, size=2)
+
+
+def replace_from_add_remove_rho(*, rho: Number) -> float:
+    """Return rho when a unit is replaced, from rho when one is added or removed: 4 rho.
+
+    >>> replace_from_add_remove_rho(rho=0.1)
+    0.4
+
+    Guarantee:
+        Neighbours: one unit replaced by another; rho is for one added or removed.
+        Loss: rho-zCDP.
+        Numerics: exact, rounded up.
+        Proof: docs/proofs/composition.md, theorem 11.
+    """
+    return rounded(4 * Fraction(read_amount("rho", rho)))

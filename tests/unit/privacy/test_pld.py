@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sordino.privacy.bounded_range import BoundedRange
+from sordino.privacy.discrete_gaussian import DiscreteGaussian
+from sordino.privacy.discrete_laplace import DiscreteLaplace
+from sordino.privacy.gaussian import ContinuousGaussian
+from sordino.privacy.laplace import ContinuousLaplace
+from sordino.privacy.leaf import Leaf
+from sordino.privacy.pld import Bracket, Pld
+from sordino.privacy.pure import Approximate, Pure
+from sordino.privacy.subsampled import PoissonSubsampled
+from sordino.privacy.tables import PmfPair
+
+
+def gaussian(sigma: str) -> ContinuousGaussian:
+    return ContinuousGaussian(variance=Fraction(sigma) ** 2, squared_sensitivity=Fraction(1))
+
+
+def pld(*parts: tuple[Leaf, int]) -> Pld:
+    return Pld(parts)
+
+
+def assert_tight(bracket: Bracket, value: float, width: float) -> None:
+    """The bracket holds the value, to the digits it was given with, and is no wider than said."""
+    slack = 1e-9 * abs(value)
+    assert bracket.lower <= value + slack
+    assert value - slack <= bracket.upper
+    assert bracket.upper - bracket.lower <= width * bracket.upper
+
+
+@pytest.mark.parametrize(
+    ("times", "epsilon", "delta"),
+    [
+        (2, "0", 0.448180838242837),
+        (2, "0.5", 0.350495989981105),
+        (2, "1", 0.241836675359208),
+        (2, "1.5", 0.12384911904467),
+        (3, "0", 0.5676853147),
+        (3, "1", 0.3102260478),
+        (3, "2", 0.1470662598),
+    ],
+)
+def test_composed_laplace_profiles_are_the_known_ones(
+    times: int, epsilon: str, delta: float
+) -> None:
+    bracket = pld((ContinuousLaplace(epsilon=Fraction(1)), times)).delta(epsilon=float(epsilon))
+    assert_tight(bracket, delta, 1e-3)
+
+
+def test_a_hundred_small_laplace_uses_have_the_known_delta() -> None:
+    bracket = pld((ContinuousLaplace(epsilon=Fraction(1, 10)), 100)).delta(epsilon=3.0)
+    assert_tight(bracket, 0.00117117412, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("times", "epsilon", "delta", "total"),
+    [
+        (10, "0.1", 1e-6, 0.9993709057217587),
+        (100, "0.1", 1e-6, 4.774567588107986),
+        (1000, "0.01", 1e-6, 1.365446709993756),
+        (30, "0.5", 1e-9, 14.99849686874005),
+    ],
+)
+def test_pure_losses_compose_as_the_optimal_theorem_says(
+    times: int, epsilon: str, delta: float, total: float
+) -> None:
+    assert_tight(pld((Pure(epsilon=Fraction(epsilon)), times)).epsilon(delta=delta), total, 1e-5)
+
+
+def test_discrete_laplace_on_counts_costs_what_pure_losses_cost() -> None:
+    counts = pld((DiscreteLaplace(eta=Fraction(1, 100), shift=1), 1000))
+    assert_tight(counts.epsilon(delta=1e-6), 1.365446709993756, 1e-5)
+
+
+def test_an_approximate_loss_composes_with_its_failures() -> None:
+    leaf = Approximate(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6))
+    assert_tight(pld((leaf, 10)).delta(epsilon=0.6), 0.003142236208576664, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.25, 0.0604359), (0.5, 0.0178350), (1.0, 3.73956e-4)]
+)
+def test_bounded_range_envelopes_compose_to_the_known_values(epsilon: float, delta: float) -> None:
+    bracket = pld((BoundedRange(epsilon=Fraction(1, 5)), 10)).delta(epsilon=epsilon)
+    assert bracket.lower <= delta * (1 + 1e-5)
+    assert delta * (1 - 1e-5) <= bracket.upper
+    assert bracket.upper - bracket.lower <= 1e-3 * bracket.upper
+
+
+@pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6, 1e-12, 1e-30, 1e-100])
+@pytest.mark.parametrize("times", [2, 10, 1000])
+def test_gaussians_compose_to_a_gaussian(times: int, delta: float) -> None:
+    one = ContinuousGaussian(variance=Fraction(50**2), squared_sensitivity=Fraction(1))
+    whole = ContinuousGaussian(variance=Fraction(50**2, times), squared_sensitivity=Fraction(1))
+    exact = whole.epsilon(delta=Fraction(repr(delta)))
+    bracket = pld((one, times)).epsilon(delta=delta)
+    assert bracket.lower <= exact <= bracket.upper * (1 + 1e-12)
+    assert bracket.upper - bracket.lower <= 1e-3 * bracket.upper + 1e-9
+
+
+MIX: tuple[tuple[Leaf, int], ...] = (
+    (ContinuousLaplace(epsilon=Fraction("0.05")), 200),
+    (gaussian("20"), 200),
+    (Pure(epsilon=Fraction("0.02")), 200),
+    (BoundedRange(epsilon=Fraction("0.02")), 200),
+)
+SUBSAMPLED = PoissonSubsampled(base=gaussian("1"), rate=Fraction("0.01"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "seen"),
+    [
+        (((gaussian("50"), 1000),), 2.9216),
+        (((ContinuousLaplace(epsilon=Fraction("0.01")), 1000),), 1.3629),
+        (((SUBSAMPLED, 10_000),), 6.9074),
+    ],
+    ids=["gaussian", "laplace", "subsampled"],
+)
+def test_brackets_are_narrow_and_agree_with_other_accountants(
+    parts: tuple[tuple[Leaf, int], ...], seen: float
+) -> None:
+    bracket = Pld(parts).epsilon(delta=1e-6)
+    assert bracket.upper <= seen * (1 + 1e-4)
+    assert bracket.lower >= seen * (1 - 5e-4)
+    assert bracket.upper - bracket.lower <= 1e-3 * bracket.upper
+
+
+def test_exponential_mechanisms_cost_less_than_pure_ones() -> None:
+    bracket = Pld(MIX).epsilon(delta=1e-6)
+    assert bracket.upper <= 5.2856 * 0.98
+    assert bracket.upper - bracket.lower <= 1e-3 * bracket.upper
+    as_pure = Pld((*MIX[:2], (Pure(epsilon=Fraction("0.02")), 400))).epsilon(delta=1e-6)
+    assert_tight(as_pure, 5.28562, 1e-3)
+
+
+def test_the_upper_end_alone_is_the_upper_end_of_the_bracket() -> None:
+    for parts in (MIX, ((SUBSAMPLED, 100),)):
+        whole = Pld(parts)
+        assert whole.epsilon_upper(delta=1e-6) == whole.epsilon(delta=1e-6).upper
+        assert whole.delta_upper(epsilon=2.0) == whole.delta(epsilon=2.0).upper
+
+
+def brute_force(pairs: list[PmfPair], epsilon: float) -> float:
+    """Sum (p - e^epsilon q)+ over all outcomes of all pairs together, both ways round."""
+    found = []
+    for swap in (False, True):
+        total = []
+        for outcome in product(*(range(len(pair.p)) for pair in pairs)):
+            p = math.prod(float(pair.p[i]) for pair, i in zip(pairs, outcome, strict=True))
+            q = math.prod(float(pair.q[i]) for pair, i in zip(pairs, outcome, strict=True))
+            p, q = (q, p) if swap else (p, q)
+            total.append(max(p - math.exp(epsilon) * q, 0.0))
+        found.append(math.fsum(total))
+    return max(found)
+
+
+def test_brackets_hold_the_direct_sum_on_small_cases() -> None:
+    rng = np.random.default_rng(7)
+    for case in range(40):
+        pairs = []
+        for _ in range(int(rng.integers(1, 5))):
+            size = int(rng.integers(2, 5))
+            cuts = rng.integers(1, 30, size=(2, size))
+            if case % 4 == 0:
+                cuts[1, 0] = 0  # an outcome that only one side has
+            p = tuple(Fraction(int(n), int(cuts[0].sum())) for n in cuts[0])
+            q = tuple(Fraction(int(n), int(cuts[1].sum())) for n in cuts[1])
+            pairs.append(PmfPair(p=p, q=q))
+        whole = Pld(tuple((pair, 1) for pair in pairs))
+        for epsilon in (0.0, 0.1, 0.7, 1.5, 3.0):
+            exact = brute_force(pairs, epsilon)
+            bracket = whole.delta(epsilon=epsilon)
+            assert bracket.lower <= exact * (1 + 1e-12) + 1e-15
+            assert exact * (1 - 1e-12) - 1e-15 <= bracket.upper
+            if case % 4:  # the lower end does not know masses that only one side has
+                assert bracket.upper - bracket.lower <= 0.05
+
+
+def test_many_different_losses_are_joined_in_pairs() -> None:
+    leaves = [Pure(epsilon=Fraction(n, 1000)) for n in range(1, 121)]
+    together = Pld(tuple((leaf, 1 + at % 3) for at, leaf in enumerate(leaves)))
+    found = together.epsilon(delta=1e-6)
+    variance = sum(
+        (1 + at % 3) * float(leaf.epsilon(delta=0)) ** 2 for at, leaf in enumerate(leaves)
+    )
+    normal = ContinuousGaussian(
+        variance=Fraction(1), squared_sensitivity=Fraction(repr(round(variance, 9)))
+    )
+    assert found.lower <= found.upper
+    assert found.upper == pytest.approx(normal.epsilon(delta=Fraction(1, 10**6)), rel=0.02)
+    assert found.upper - found.lower <= 0.02 * found.upper
+
+
+def test_a_million_uses_stay_sound_although_rounding_adds_up() -> None:
+    bracket = pld((Pure(epsilon=Fraction(6, 10**4)), 10**6)).epsilon(delta=1e-6)
+    exact = 2.7559474  # the optimal theorem, summed with 60 digits
+    assert bracket.lower <= exact <= bracket.upper
+    assert bracket.upper <= exact * 1.003
+
+
+def test_beyond_the_largest_loss_there_is_no_delta() -> None:
+    assert pld((Pure(epsilon=Fraction(1, 10)), 10)).delta(epsilon=1.0) == Bracket(0.0, 0.0)
+
+
+def test_narrow_discrete_noise_composes_by_its_lattice() -> None:
+    leaf = DiscreteGaussian(variance=Fraction(1), squared_sensitivity=1)
+    bracket = pld((leaf, 2)).delta(epsilon=1.0)
+    # Neighbours that move two cells by one each: summed directly.
+    assert_tight(bracket, 0.2625001969545944, 1e-5)
