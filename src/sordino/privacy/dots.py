@@ -77,17 +77,18 @@ def below(leaf: Leaf, *, step: float, tail: float, reverse: bool = False) -> Mas
     low[0] = min(low[0], 0.0)  # left of the grid nothing but 1 - x is certain
     high[0] = low[0] - math.expm1(points.epsilons[0])
     high[-1] = leaf.infinity * (1 - PROFILE_ERROR)  # nor right of it but the atom at infinity
-    _flatten(points, high, leaf)
-    after = points.zero + 1
-    low[after:] = high[after:] + np.expm1(points.epsilons[after:])
+    changed = _flatten(points, high, leaf)
+    low[changed:] = high[changed:] + np.expm1(points.epsilons[changed:])
     kept, mass = _hull(points.epsilons, high, low, points.zero)
     spread = np.zeros(points.epsilons.size)
     spread[kept] = np.maximum(mass, 0.0)
     return Masses(step, points.first, spread, float(high[-1]))
 
 
-def _flatten(points: _Points, high: Floats, leaf: Leaf) -> None:
+def _flatten(points: _Points, high: Floats, leaf: Leaf) -> int:
     """Let the lowered points end at the level of the last one, and stay below H while doing so.
+
+    Returns the first place that may have changed.
 
     H falls, so in the cell before the first point at that level it is no lower than at its end.
     Where the largest loss has a probability of its own, H also comes down to that loss at least
@@ -102,6 +103,7 @@ def _flatten(points: _Points, high: Floats, leaf: Leaf) -> None:
             certain = max(certain, level + leaf.summit * -math.expm1(-cell) * (1 - 1e-9))
         high[place - 1] = min(high[place - 1], certain)
     high[place:] = level
+    return max(place - 1, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def calibrate(
 
     >>> from sordino.privacy import losses
     >>> calibrate(lambda e: losses.pure(epsilon=e), times=100, epsilon=1)
-    Loss(Pure(epsilon=Fraction(1, 100)))
+    Loss(Pure(epsilon=0.01))
 
     Guarantee:
         Neighbours: those of the mechanism.

@@ -144,7 +144,7 @@ def _log_delta(width: float, times: int, at: float, t: float) -> float:
     logs = np.concatenate([[0.0], np.cumsum(steps)])
     gains = -np.expm1(np.minimum(at - times * t + counts * width, -SMALLEST))
     scale = float(logs.max())
-    total = float(np.exp(logs - scale) @ gains)
+    total = float((np.exp(logs - scale) * gains).sum())
     return _log_binomial(start, times, chance, rest) + scale + math.log(max(total, SMALLEST))
 
 

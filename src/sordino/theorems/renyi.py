@@ -26,8 +26,8 @@ def renyi_to_epsilon(
     """Return the least epsilon that goes with delta, over all orders of a curve; or infinity.
 
     The curve is a function from an order above 1 to an upper bound on the divergence, in both
-    directions. Without ``orders`` it is asked at orders from 1.000001 to 2**30, and again around the
-    best of them.
+    directions. Without ``orders`` it is asked at orders from 1.000001 to 2**30, and again around
+    the best of them.
 
     >>> renyi_to_epsilon(curve=lambda order: order / 10, delta=1e-6)
     2.141938928385474

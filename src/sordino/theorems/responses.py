@@ -28,7 +28,6 @@ _MOST_CELLS = 2**16
 _FEWEST_CELLS = 2**10
 _MOST_CLASSES = 2**13
 _WORK = 2**28  # cells times masses
-_DENSE = 16  # up to so many cells a mass, one convolution is faster than a shift for each mass
 _ROUNDING = 2.0**-53
 _UNDERFLOW = 1e-305  # more than all that is lost where doubles end
 
@@ -62,7 +61,7 @@ def listed(steps: Mapping[Fraction, int]) -> Atoms:
     Guarantee: none needed; a part of `optimal_heterogeneous`.
     """
     losses, masses = np.zeros(1), np.ones(1)
-    for epsilon, n in steps.items():
+    for epsilon, n in sorted(steps.items()):
         price, odds = float(epsilon), math.exp(-epsilon)
         for _ in range(n):
             losses = np.concatenate([losses + price, losses - price])
@@ -143,13 +142,14 @@ def _spread(law: Lies, times: int, slope: Fraction, step: float) -> tuple[Intege
 
 
 def _add(masses: Floats, places: Integers, weights: Floats) -> Floats:
-    """Add a loss, given by its places from 0 on and their weights, to the losses so far."""
-    length = int(places.max()) + 1
-    if length <= _DENSE * len(weights):
-        return np.convolve(masses, np.bincount(places, weights, length))
-    result = np.zeros(len(masses) + length - 1)
-    for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
-        result[place : place + len(masses)] += weight * masses
+    """Add a loss, given by its places from 0 on and their weights, to the losses so far.
+
+    One shift for each of the fewer masses: numpy's own convolution waits for other threads.
+    """
+    few, many = sorted((masses, np.bincount(places, weights)), key=np.count_nonzero)
+    result = np.zeros(len(masses) + int(places.max()))
+    for place in np.flatnonzero(few).tolist():
+        result[place : place + len(many)] += few[place] * many
     return result
 
 

@@ -51,7 +51,7 @@ def test_a_target_of_rho_is_met() -> None:
 def test_a_target_is_needed_and_one_only() -> None:
     for target in ({}, {"epsilon": 1, "rho": 1}, {"rho": 1, "delta": 0.1}):
         with pytest.raises(TypeError, match="target"):
-            calibrate(lambda e: losses.pure(epsilon=e), **target)  # type: ignore[arg-type]  # wrong
+            calibrate(lambda e: losses.pure(epsilon=e), **target)
 
 
 def test_a_target_that_nothing_fits_is_refused() -> None:
@@ -61,7 +61,7 @@ def test_a_target_that_nothing_fits_is_refused() -> None:
 
 def test_what_has_no_loss_is_refused() -> None:
     with pytest.raises(TypeError, match="a mechanism or a loss"):
-        calibrate(lambda _: 3, epsilon=1)  # type: ignore[arg-type, return-value]  # wrong on purpose
+        calibrate(lambda _: 3, epsilon=1)  # type: ignore[type-var]  # wrong on purpose
 
 
 @pytest.mark.parametrize("times", [0, -1, 1.5, True])

@@ -9,6 +9,7 @@ import pytest
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.discrete_laplace import DiscreteLaplace
+from sordino.privacy.dots import Masses, above, below
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.leaf import Leaf
@@ -213,3 +214,23 @@ def test_narrow_discrete_noise_composes_by_its_lattice() -> None:
     bracket = pld((leaf, 2)).delta(epsilon=1.0)
     # Neighbours that move two cells by one each: summed directly.
     assert_tight(bracket, 0.2625001969545944, 1e-5)
+
+
+def profile_of(masses: Masses, epsilons: np.ndarray) -> np.ndarray:
+    losses = masses.losses
+    gains = masses.mass * -np.expm1(np.minimum(epsilons[:, None] - losses, 0.0))
+    return np.asarray(masses.infinity + gains.sum(axis=1))
+
+
+@pytest.mark.parametrize("points", [20, 60, 300])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("leaf", [SUBSAMPLED, *(leaf for leaf, _ in MIX)], ids=range(5))
+def test_even_on_coarse_grids_the_bounds_are_bounds(leaf: Leaf, points: int, reverse: bool) -> None:
+    low, high = leaf.reach(1e-12)
+    step = (high - low) / points
+    epsilons = np.linspace(1.2 * min(low, -high), 1.2 * max(high, -low), 997)
+    exact = leaf.profile(epsilons, reverse=reverse)
+    upper = profile_of(above(leaf, step=step, tail=1e-12, reverse=reverse), epsilons)
+    lower = profile_of(below(leaf, step=step, tail=1e-12, reverse=reverse), epsilons)
+    assert (upper >= exact - 1e-11).all()
+    assert (lower <= exact + 1e-11).all()
