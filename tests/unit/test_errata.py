@@ -13,11 +13,12 @@ from sordino.privacy import ContinuousGaussian, classic_sigma
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errata.md"
 IDS = ["E-L1", "E-L2", "E-L3", "E-L4", "E-L7", "E-G1", "E-G2",
-       "X3", "X9", "X10", "X21", "X23", "X24", "X28"]  # fmt: skip
+       "E-N6", "E-C1", "E-C4", "E-C5", "E-C6", "E-C9",
+       "X3", "X9", "X10", "X21", "X23", "X24", "X28", "X25", "X26", "X30"]  # fmt: skip
 
 
 def test_every_id_has_its_paragraph() -> None:
-    written = re.findall(r"(?m)^\*\*((?:E-[LG]|X)\d+)\. ", PAGE.read_text("utf-8"))
+    written = re.findall(r"(?m)^\*\*((?:E-[LGNC]|X)\d+)\. ", PAGE.read_text("utf-8"))
     assert written == IDS
 
 

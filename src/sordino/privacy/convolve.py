@@ -118,7 +118,9 @@ def convolve(
     spectrum, offset, trimmed = np.ones(size // 2 + 1, dtype=np.complex128), 0, 0.0
     powers = list(times)
     if len(rows) > _DIRECT:
-        rows, trimmed = _join([_repeat(row, n) for row, n in zip(rows, times, strict=True)])
+        repeated = [_repeat(row, n) for row, n in zip(rows, times, strict=True)]
+        rows, trimmed = _join([row for row, _ in repeated])
+        trimmed += math.fsum(cut for _, cut in repeated)
         powers = [1]
     for (first, mass), n in zip(rows, powers, strict=True):
         folded = mass
@@ -159,16 +161,23 @@ def _window(
     return low, high
 
 
-def _repeat(row: Row, times: int) -> Row:
-    """Compose a row with itself, at full length."""
-    from scipy import fft  # as above
+def _repeat(row: Row, times: int) -> tuple[Row, float]:
+    """Compose a row with itself, by squaring; also return the tilted mass that was cut off."""
+    power, lost, whole = row, 0.0, None
+    while True:
+        if times & 1:
+            whole, cut = (power, 0.0) if whole is None else _join_two(whole, power)
+            lost += cut
+        times >>= 1
+        if not times:
+            return whole or power, lost
+        power, cut = _join_two(power, power)
+        lost += cut * times  # the square is used that often
 
-    first, mass = row
-    if times == 1:
-        return row
-    length = times * (mass.size - 1) + 1
-    size = fft.next_fast_len(length, real=True)
-    return first * times, np.maximum(fft.irfft(fft.rfft(mass, size) ** times, size)[:length], 0.0)
+
+def _join_two(one: Row, other: Row) -> tuple[Row, float]:
+    ((joined,), cut) = _join_pairs([one, other])
+    return joined, cut
 
 
 def _join(rows: list[Row]) -> tuple[list[Row], float]:

@@ -24,6 +24,8 @@ _ON_THE_GRID = 1e-9  # steps; a bound this close to a grid point is taken to be 
 # bounds from below, so that an atom on the grid is on the safe side of its point in doubles.
 NUDGE = 1e-13
 
+_FARTHEST = 690.0  # exp of a larger loss is no double
+
 _PASSES = 8  # over whole arrays, before a hull is walked point by point
 
 
@@ -57,7 +59,7 @@ def above(leaf: Leaf, *, step: float, tail: float, reverse: bool = False) -> Mas
         Proof: docs/proofs/pld.md, theorem 1.
     """
     points = _points(leaf, step * (1 + NUDGE), tail, reverse)
-    mass = _even_kinks(points, step)
+    mass = _even_kinks(points, step * (1 + NUDGE))
     return Masses(step, points.first, np.maximum(mass, 0.0), float(points.high[-1]))
 
 
@@ -72,7 +74,7 @@ def below(leaf: Leaf, *, step: float, tail: float, reverse: bool = False) -> Mas
         Proof: docs/proofs/pld.md, theorem 2.
     """
     points = _points(leaf, step * (1 - NUDGE), tail, reverse)
-    drop = _drop(points, step)
+    drop = _drop(points, step * (1 - NUDGE))
     high, low = points.high - drop, points.low - drop
     low[0] = min(low[0], 0.0)  # left of the grid nothing but 1 - x is certain
     high[0] = low[0] - math.expm1(points.epsilons[0])
@@ -121,6 +123,7 @@ def _points(leaf: Leaf, step: float, tail: float, reverse: bool) -> _Points:
     left, right = leaf.reach(tail)
     if reverse:
         left, right = -right, -left
+    left, right = max(left, -_FARTHEST), min(right, _FARTHEST)  # what is beyond counts as unbounded
     first = min(math.floor(left / step - _ON_THE_GRID) - 1, -3)
     last = max(math.ceil(right / step + _ON_THE_GRID) + 1, 3)
     epsilons: Floats = np.arange(first, last + 1, dtype=np.float64) * step

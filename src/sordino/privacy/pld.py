@@ -25,6 +25,7 @@ _COARSE = 1500
 _MANY = 1 << 18  # points beyond which the tilt is guessed instead of searched for
 _FINER = 4  # how much finer the grid may be for the sake of meeting all atoms
 _MOST_ATOMS = 64
+_MOST_USES = 10**9  # beyond, the rounding of the transforms hides everything
 _MANY_PARTS = 256  # for so many the variance of pure ones is guessed from their epsilon
 _UNKNOWN = 1e-60
 _LARGEST_LOG = 600.0
@@ -91,6 +92,8 @@ class Pld:
 
 
 def _epsilon(parts: Sequence[Part], delta: float, reverse: bool, lower: bool) -> float:
+    if _uses(parts) > _MOST_USES:
+        return 0.0 if lower else math.inf
     composed = _compose(parts, reverse, lower, delta=delta)
     deltas = _deltas(composed, _uses(parts), lower)
     losses = composed.losses
@@ -99,7 +102,7 @@ def _epsilon(parts: Sequence[Part], delta: float, reverse: bool, lower: bool) ->
     else:
         place = int(np.flatnonzero(deltas <= delta)[0]) if (deltas <= delta).any() else deltas.size
     if place == 0:
-        return 0.0 if lower else max(float(losses[0]), 0.0)
+        return 0.0 if lower else max(float(losses[0]) * (1 + 2 * NUDGE), 0.0)
     if place == deltas.size:
         return max(float(losses[-1]), 0.0) if lower else math.inf
     # In exp(epsilon) delta is convex, so the chord is above it between two points of the grid;
@@ -113,13 +116,17 @@ def _delta(parts: Sequence[Part], epsilon: float, reverse: bool, lower: bool) ->
     whole = [None if leaf.pure is None else n * leaf.pure for leaf, n in parts]
     if all(part is not None for part in whole) and epsilon >= sum(filter(None, whole)):
         return 0.0
+    if _uses(parts) > _MOST_USES:
+        return 0.0 if lower else 1.0
     composed = _compose(parts, reverse, lower, epsilon=epsilon)
+    epsilon *= 1 + 2 * NUDGE if lower else 1 - 2 * NUDGE
     ahead = composed.losses - epsilon
     use = ahead > 0
     gain = composed.mass[use] * np.exp(-composed.tilt * ahead[use]) * -np.expm1(-ahead[use])
     scale = math.exp(min(composed.log_scale - composed.tilt * epsilon, _LARGEST_LOG))
     if lower:
-        return max(float(gain.sum()) - composed.error, 0.0) * scale + composed.infinity
+        finite = max(float(gain.sum()) * (1 - 1e-9) - composed.error, 0.0) * scale
+        return min(finite + composed.infinity, 1.0) * (1 - 1e-12)
     found = (float(gain.sum()) + composed.error) * scale + composed.infinity
     return min(found * _margin(_uses(parts)), 1.0)
 
@@ -131,7 +138,8 @@ def _deltas(composed: Composed, uses: int, lower: bool) -> Floats:
     np.maximum(gain, 0.0, out=gain)
     scale = np.exp(np.minimum(composed.log_scale - tilt * composed.losses, _LARGEST_LOG))
     if lower:
-        return np.maximum(gain * (1 - 1e-9) - composed.error, 0.0) * scale + composed.infinity
+        finite = np.maximum(gain * (1 - 1e-9) - composed.error, 0.0) * scale
+        return (finite + composed.infinity) * (1 - 1e-12)
     deltas = (gain * (1 + 1e-9) + composed.error) * scale + composed.infinity
     return np.minimum.accumulate(deltas * _margin(uses))
 

@@ -60,8 +60,9 @@ def bounded_range(
         Loss: the steps together, with an epsilon that was fixed beforehand. If not adaptive, the
             least loss, up to a million steps. If adaptive, the least of three bounds: by the
             envelope (up to 64 steps), by rho, and by what holds for all epsilon-private steps.
-        Numerics: rounded up, from certified balls; where more than 64 candidates for the worst
-            case are nearly equal, raised by a relative 1e-6 instead.
+        Numerics: rounded up, from certified balls, and exact to the last digit up to ten thousand
+            steps that are not adaptive. With more, epsilon may be a relative 1e-5 too large; from
+            some 300,000 on delta may be too large by a few percent.
         Proof: docs/proofs/composition.md, theorems 7 and 8 (Dong, Durfee, Rogers 2020).
     """
     exactly_one(at_epsilon=at_epsilon, at_delta=at_delta)

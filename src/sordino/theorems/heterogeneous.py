@@ -100,11 +100,11 @@ def _profile(
     few = sum(steps.values()) <= MOST_LISTED
     atoms = listed(steps) if few else on_grid(steps, reach=_SURPLUS - log_delta)
 
-    def rounded(at: Fraction) -> float:
+    def bound(at: Fraction) -> float:
         responses = Fraction(atoms.delta(at)) if at < total else Fraction(0)
         return min(round_up(lambda: failures.total(ball(responses))), 1.0)
 
-    return rounded
+    return bound
 
 
 def _unlikely(steps: Mapping[Fraction, int], at: Fraction) -> float:

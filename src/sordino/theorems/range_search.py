@@ -43,9 +43,8 @@ def worst_delta(width: Fraction, times: int, at: Fraction) -> float:
     found, most = list(range(many)), 0.0
     if many > _ALL:
         found, most = _search(float(width), times, float(at), many)
-    if found:
-        return min(max(map(certified, found)), 1.0)
-    return max(math.exp(min(most, 0.0)), SMALLEST)
+    delta = max(map(certified, found)) if found else math.exp(min(most, 0.0))
+    return min(max(delta, SMALLEST), 1.0)
 
 
 def _exact(width: Fraction, times: int, at: Fraction, candidate: int) -> Ball:

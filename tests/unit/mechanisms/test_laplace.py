@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import math
+import pickle
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -168,3 +170,13 @@ def test_a_mechanism_cannot_be_changed() -> None:
         m.seed = 1  # type: ignore[attr-defined]  # on purpose
     with pytest.raises(TypeError):
         Laplace(1, 1)  # type: ignore[call-arg]  # on purpose
+
+
+@pytest.mark.parametrize("length", [np.float16(0.7), np.float32(0.1), 0.1, 0.5654834946080882])
+def test_a_real_sensitivity_covers_the_binary_number_that_was_passed(length: Any) -> None:
+    """Data are handed over in binary, and may be a little more than the decimal they print as."""
+    exact = Fraction(*(int(n) for n in length.as_integer_ratio()))
+    m = Laplace(sensitivity=length, epsilon=1)
+    assert m.sensitivity >= max(exact, Fraction(str(length)))
+    assert pickle.loads(pickle.dumps(m)) == m  # noqa: S301  # made here
+    assert eval(repr(m), {"Laplace": Laplace, "Fraction": Fraction}) == m  # noqa: S307  # as above

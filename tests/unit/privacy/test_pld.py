@@ -234,3 +234,39 @@ def test_even_on_coarse_grids_the_bounds_are_bounds(leaf: Leaf, points: int, rev
     lower = profile_of(below(leaf, step=step, tail=1e-12, reverse=reverse), epsilons)
     assert (upper >= exact - 1e-11).all()
     assert (lower <= exact + 1e-11).all()
+
+
+def test_many_different_losses_may_each_be_repeated_often() -> None:
+    leaves = tuple((Pure(epsilon=Fraction(1, 1000 + i)), 10**4) for i in range(60))
+    few = tuple((Pure(epsilon=Fraction(1, 1000 + i)), 10**4) for i in range(0, 60, 2))
+    found = Pld(leaves).epsilon(delta=1e-6)
+    assert found.lower <= found.upper
+    assert found.upper > Pld(few).epsilon(delta=1e-6).lower
+    normal = ContinuousGaussian(
+        variance=Fraction(1),
+        squared_sensitivity=sum((n * leaf.bound**2 for leaf, n in leaves), Fraction(0)),
+    )
+    assert found.upper == pytest.approx(normal.epsilon(delta=Fraction(1, 10**6)), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ((Pure(epsilon=Fraction(800)), 2),),
+        ((Pure(epsilon=Fraction(800)), 1), (Pure(epsilon=Fraction(1, 10)), 5)),
+        ((gaussian("1/60"), 2),),
+    ],
+    ids=["pure", "mix", "gaussian"],
+)
+def test_losses_beyond_the_range_of_doubles_count_as_unbounded(
+    parts: tuple[tuple[Leaf, int], ...],
+) -> None:
+    bracket = Pld(parts).epsilon(delta=1e-6)
+    assert bracket.upper > 690
+    assert Pld(parts).delta(epsilon=1.0).upper > 0.99
+
+
+def test_absurdly_many_uses_have_no_distribution_and_say_so() -> None:
+    whole = pld((Pure(epsilon=Fraction(1, 10**8)), 10**15))
+    assert whole.epsilon(delta=1e-6) == Bracket(0.0, math.inf)
+    assert whole.delta(epsilon=1.0) == Bracket(0.0, 1.0)
