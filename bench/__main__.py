@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import noise, start
+from bench import accounting, noise, start
 
 
 def processor() -> str:
@@ -23,10 +23,10 @@ def processor() -> str:
 
 
 def main() -> int:
-    console = Console(width=None if sys.stdout.isatty() else 110)
+    console = Console(width=None if sys.stdout.isatty() else 130)
     versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography"))
     console.print(f"{processor()}, Python {platform.python_version()}, {versions}\n")
-    missed = noise.run(console) + start.run(console)
+    missed = noise.run(console) + accounting.run(console) + start.run(console)
     if missed:
         console.print(f"[bold red]{missed} figure(s) below what is asked[/]")
         return 1

@@ -17,8 +17,10 @@ from sordino.exact.entropy import Bits, system
 from sordino.exact.laws import SignedHalfGaussian
 from sordino.exact.tables import Integers, Scratch, Table
 
-# From this sigma on the discrete Gaussian is drawn with raw low bits.
-WIDE_SIGMA = 512
+# From this sigma on the discrete Gaussian is drawn with raw low bits, below a coarse place whose
+# own sigma is less than this.
+WIDE_SIGMA = 1024
+COARSE_SIGMA = 512
 
 
 def raw_dtype(width: int) -> np.dtype[Any]:
@@ -103,7 +105,7 @@ class WideGaussian:
         self._variance = variance
         self._twice = float(2 * variance)
         low = 1
-        while variance >= (WIDE_SIGMA << low) ** 2:
+        while variance >= (COARSE_SIGMA << low) ** 2:
             low += 1
         self._low = low
         coarse = SignedHalfGaussian(variance / (1 << (2 * low)))

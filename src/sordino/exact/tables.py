@@ -24,7 +24,7 @@ from sordino.exact.laws import Law
 
 GUIDE_BITS = 16
 WORD_BITS = 64
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 
 Integers = npt.NDArray[np.int64]
 

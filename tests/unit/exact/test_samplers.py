@@ -22,7 +22,7 @@ mpmath.mp.prec = 300
 
 SCALES = [Fraction(1, 1 << 20), Fraction(3, 10), Fraction(1), Fraction(15, 2), Fraction(1000),
           Fraction(10**6), Fraction(10**9, 7), Fraction(1 << 40), Fraction(1 << 50)]  # fmt: skip
-SIGMAS = [Fraction(1, 3), Fraction(1), Fraction(511), Fraction(512), Fraction(10**5),
+SIGMAS = [Fraction(1, 3), Fraction(1), Fraction(511), Fraction(1024), Fraction(10**5),
           Fraction(10**8), Fraction(1 << 50)]  # fmt: skip
 ALL: list[Sampler] = [
     *(discrete_laplace(scale) for scale in SCALES),
