@@ -94,7 +94,7 @@ def arrays(console: Console) -> int:
             f"{ratio:.2f}",
             f"{case.asked:.1f}",
             "[green]reached[/]" if reached else "[red]short[/]",
-            *(f"{peers.nanoseconds(name, case.scale, case.gaussian):,.0f}" for name in others),
+            *(peers.nanoseconds(name, case.scale, case.gaussian) for name in others),
         )
     console.print(table)
     if not others:
