@@ -108,3 +108,19 @@ def test_a_loss_is_made_of_exact_numbers_only() -> None:
     for variance, squared in ((1.0, Fraction(1)), (Fraction(1), 1), (Fraction(0), Fraction(1))):
         with pytest.raises(ValueError, match="must be a positive Fraction"):
             ContinuousGaussian(variance=variance, squared_sensitivity=squared)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rho", "delta", "epsilon"),
+    [
+        ("0.1", "1e-6", 1.994526900696338),
+        ("0.5", "1e-6", 4.886554117462212),
+        ("1", "1e-5", 6.572970067030332),
+        ("0.01", "1e-9", 0.7682117127958606),
+    ],
+)
+def test_the_epsilon_of_a_rho_is_less_for_gaussian_noise_than_for_all_noise(
+    rho: str, delta: str, epsilon: float
+) -> None:
+    loss = ContinuousGaussian(variance=Fraction(1), squared_sensitivity=2 * Fraction(rho))
+    assert loss.epsilon(delta=Fraction(delta)) == pytest.approx(epsilon, rel=1e-12, abs=0)
