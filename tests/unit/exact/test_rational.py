@@ -20,7 +20,7 @@ from sordino.exact.rational import (
 )
 
 WRONG_TYPES = [True, np.True_, "1", None, 1j, [1], np.array(1.0), np.array([1.0]), object(), b"1",
-               np.timedelta64(1, "D"), np.timedelta64(1, "s"), np.datetime64("2020-01-01")]  # fmt: skip
+               np.timedelta64(1, "D"), np.timedelta64(1, "s"), np.datetime64(1, "D")]  # fmt: skip
 WRONG_VALUES = [
     float("nan"), float("inf"), -float("inf"), 0, 0.0, -0.0, -1, -0.5, np.float32("nan"),
     Decimal("nan"), Decimal("snan"), Decimal("inf"), Fraction(0), np.int64(0),

@@ -186,7 +186,8 @@ def test_missing_values_are_refused_with_a_constant_sentence(release: Any, value
     "value",
     ["41", b"41", 41j, {41}, {41: 41}, object(), [41, "x"], [[41], [41, 41]], np.array(["41"]),
      np.array([41j]), np.array(["2020-01-01"], dtype="M8[D]"), iter([41]),
-     np.timedelta64(41, "D"), np.timedelta64(41, "s"), np.datetime64(41, "D"), np.timedelta64("NaT", "s"),
+     np.timedelta64(41, "D"), np.timedelta64(41, "s"), np.datetime64(41, "D"),
+     np.timedelta64("NaT", "s"),
      [np.timedelta64(41, "D")], np.array([41], dtype="m8[s]"), pd.Timedelta(41, "s")],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
