@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino import Gaussian, Laplace
-from sordino.mechanisms import ALL
+from sordino.mechanisms import ADDING
 
 Floats = npt.NDArray[np.float64]
 Mechanism = Laplace | Gaussian
@@ -36,7 +36,7 @@ EXAMPLES: dict[type, list[Mechanism]] = {
         Gaussian(sensitivity=0.25, rho=0.5, coordinates=3),
     ],
 }
-EVERY = [mechanism for kind in ALL for mechanism in EXAMPLES[kind]]
+EVERY = [mechanism for kind in ADDING for mechanism in EXAMPLES[kind]]
 ON_INTEGERS = [mechanism for mechanism in EVERY if mechanism.whole]
 
 

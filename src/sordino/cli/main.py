@@ -72,6 +72,39 @@ def account(
         raise typer.Exit(2) from None
 
 
+@app.command()
+def choose(
+    file: Annotated[Path, typer.Argument(help="A CSV file of private rows, - for standard input.")],
+    *,
+    column: Annotated[str, typer.Option(help="The column that names a candidate.")],
+    candidates: Annotated[
+        str,
+        typer.Option(help="The public candidates: 'a,b,c', or @file with one in each line."),
+    ],
+    epsilon: Annotated[str, typer.Option(help="The privacy to spend.")],
+    neighbours: Annotated[
+        str, typer.Option(help="What is hidden of a row: add_remove or replace_one.")
+    ],
+    scores: Annotated[
+        str | None,
+        typer.Option(help="A column that says how much a row adds; each row counts 1 without it."),
+    ] = None,
+    sensitivity: Annotated[str, typer.Option(help="The most that one row may add.")] = "1",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Choose the candidate that most rows name, without giving any row away."""
+    from sordino.cli import choose as command  # numpy is loaded only here
+
+    request = command.Request(
+        file, column, scores, candidates, epsilon, sensitivity, neighbours, as_json
+    )
+    try:
+        command.choose(request)
+    except (ValueError, TypeError) as error:
+        typer.echo(f"sordino: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
 def run() -> None:
     """Run the command line; the entry point of the installed script."""
     try:

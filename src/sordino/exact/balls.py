@@ -26,6 +26,7 @@ SMALLEST = math.ulp(0.0)  # the least positive double
 _PRECISIONS = (96, 192, 384, 768, 1536, 3072, 6144)
 _SOME_BITS = 16  # fewer correct bits than this are a sign of cancellation, which bits do cure
 _BEYOND_DOUBLES = 1100  # no double has a binary exponent beyond this, in either direction
+_CLOSE = 4  # units between the ends of an enclosure that is as close as it need be
 _precision = RLock()  # the number of bits is a global setting of flint
 
 
@@ -75,6 +76,25 @@ def is_positive(formula: Callable[[], Ball]) -> bool:
         return value <= 0, value > 0
 
     return _settle(formula, ends, lambda low, high: low or high)
+
+
+def enclose(formula: Callable[[], Ball], width: int) -> tuple[int, int]:
+    """Return integers around 2**width times the value of a formula, which is a probability."""
+    from flint import ctx  # loading flint takes a tenth of a second
+
+    low, high = 0, 1 << width
+    for precision in (width + extra for extra in _PRECISIONS):
+        with _precision, ctx.workprec(precision):
+            value = formula() * (1 << width)
+            if value > 1 << width:
+                raise ArithmeticError("a formula for a probability has a value above 1")
+            if not value.is_finite() or not value < 1 << (width + 1):
+                continue
+            low = max(low, -_as_ceiling((-value).upper()))
+            high = min(high, _as_ceiling(value.upper()))
+        if high - low <= _CLOSE:
+            break
+    return low, high
 
 
 def _settle(

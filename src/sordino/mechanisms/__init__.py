@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mechanisms: exact noise, its loss and its accuracy in one value."""
+"""Mechanisms: what is released, its loss and its accuracy in one value."""
 
+from sordino.mechanisms.choose import (
+    Exponential,
+    Generalised,
+    JointTopK,
+    NoisyMax,
+    PermuteAndFlip,
+    Quantiles,
+    TopK,
+)
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.laplace import Laplace
 
-__all__ = ["ALL", "Gaussian", "Laplace"]
+__all__ = ["ADDING", "CHOOSING", "Gaussian", "Laplace"]
 
-ALL = (Laplace, Gaussian)
+# Each is enrolled in the laws of its kind.
+ADDING = (Laplace, Gaussian)
+CHOOSING = (Exponential, PermuteAndFlip, NoisyMax, Generalised, TopK, JointTopK, Quantiles)

@@ -59,7 +59,7 @@ def release_integers(value: object, sampler: Sampler, *, sensitivity: int, most:
             which is post-processing; nothing wraps.
         Proof: docs/proofs/laplace.md, theorem 1; docs/proofs/gaussian.md, theorem 3.
     """
-    array = _as_array(value)
+    array = as_array(value)
     if array is None:
         if isinstance(value, float | np.floating | Fraction | Decimal):
             raise TypeError(REALS.format(sensitivity))
@@ -91,7 +91,7 @@ def release_reals(value: object, sampler: Sampler, *, exponent: int, most: int) 
             turning the result into the nearest double is post-processing.
         Proof: docs/proofs/laplace.md, theorem 5; docs/proofs/gaussian.md, theorem 7.
     """
-    array = _as_array(value)
+    array = as_array(value)
     if array is None:
         return from_grid(to_grid(_real(value), exponent) + sampler.one(), exponent)
     _check_size(array, most)
@@ -104,8 +104,11 @@ def release_reals(value: object, sampler: Sampler, *, exponent: int, most: int) 
     return _add_on_grid(reals, noise, exponent).reshape(array.shape)
 
 
-def _as_array(value: object) -> Array | None:
-    """Return an array of numbers, or None for anything that is not array-like; refuse booleans."""
+def as_array(value: object) -> Array | None:
+    """Return an array of numbers, or None for anything that is not array-like; refuse booleans.
+
+    Guarantee: none needed; what it returns is as private as what it takes.
+    """
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(MASKED)
     if isinstance(value, np.generic | str | bytes):

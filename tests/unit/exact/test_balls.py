@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 from flint import ctx
 
-from sordino.exact.balls import SMALLEST, Ball, ball, ceiling, is_positive, pi, round_up
+from sordino.exact.balls import SMALLEST, Ball, ball, ceiling, enclose, is_positive, pi, round_up
 
 
 def test_cancellation_is_answered_with_more_bits() -> None:
@@ -64,3 +64,38 @@ def test_the_precision_of_others_is_left_alone_even_by_threads() -> None:
         thread.join()
     assert set(results) == {math.nextafter(1e-90, 1)}
     assert ctx.prec == before
+
+
+@pytest.mark.parametrize("width", [1, 16, 64, 640])
+def test_a_probability_is_enclosed_between_close_integers(width: int) -> None:
+    for x in (Fraction(1, 3), Fraction(5), Fraction(1, 10**30), Fraction(10**6)):
+        low, high = enclose(lambda x=x: (-ball(x)).exp(), width)  # type: ignore[misc]
+        assert 0 <= low <= high <= min(low + 4, 1 << width)
+        with ctx.workprec(width + 300):
+            true = (-ball(x)).exp() * (1 << width)
+            assert low < true < high
+
+
+def test_enclosures_of_rational_probabilities_contain_them_and_stay_within_zero_and_one() -> None:
+    for numerator in range(9):
+        low, high = enclose(lambda n=numerator: ball(Fraction(n, 8)), 64)  # type: ignore[misc]
+        assert low <= numerator << 61 <= high
+        assert 0 <= low <= high <= min(low + 4, 1 << 64)
+
+
+def test_enclosing_survives_cancellation_and_balls_that_reach_beyond_zero_and_one() -> None:
+    near_one = Fraction(1, 10**40)
+    assert enclose(lambda: 1 - (ball(near_one).exp() - 1), 64) == (2**64 - 1, 2**64)
+    assert enclose(lambda: ball(near_one).exp() - 1, 64) == (0, 1)
+    low, high = enclose(lambda: pi() * 10**1000 - (pi() * 10**1000 - ball(Fraction(1, 2))), 64)
+    assert low <= 2**63 <= high <= low + 4
+
+
+def test_a_formula_that_never_settles_is_enclosed_by_zero_and_one() -> None:
+    assert enclose(lambda: 1 / ball(0), 16) == (0, 1 << 16)
+
+
+def test_a_probability_above_one_cannot_be_enclosed() -> None:
+    for excess in (Fraction(1, 10**9), Fraction(1), Fraction(10**400)):
+        with pytest.raises(ArithmeticError, match="above 1"):
+            enclose(lambda x=excess: 1 + ball(x), 64)  # type: ignore[misc]

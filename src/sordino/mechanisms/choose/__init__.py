@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choosing among candidates by private scores."""
+
+from sordino.mechanisms.choose.above_threshold import AboveThreshold
+from sordino.mechanisms.choose.choosing import choose
+from sordino.mechanisms.choose.continuous import choose_in
+from sordino.mechanisms.choose.domains import Integers, Product, Strings
+from sordino.mechanisms.choose.exponential import Exponential
+from sordino.mechanisms.choose.generalised import Generalised
+from sordino.mechanisms.choose.interval import Interval
+from sordino.mechanisms.choose.joint import JointTopK
+from sordino.mechanisms.choose.noisy_max import NoisyMax
+from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
+from sordino.mechanisms.choose.price import best_price
+from sordino.mechanisms.choose.private_candidates import BestOf, best_of
+from sordino.mechanisms.choose.quantile import Quantiles, median, quantiles
+from sordino.mechanisms.choose.top_k import TopK, top_k
+
+__all__ = [
+    "AboveThreshold",
+    "BestOf",
+    "Exponential",
+    "Generalised",
+    "Integers",
+    "Interval",
+    "JointTopK",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "Product",
+    "Quantiles",
+    "Strings",
+    "TopK",
+    "best_of",
+    "best_price",
+    "choose",
+    "choose_in",
+    "median",
+    "quantiles",
+    "top_k",
+]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far behind the best candidate a choice can be, before anything is known of the scores.
+
+All bounds are in units of 1 / rate, the scale of the noise, and hold for every list of scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sordino.exact.balls import Ball, ball, is_positive, round_up
+from sordino.exact.rational import Integer, Number, confidence_level, positive, positive_whole
+from sordino.exact.rounding import reading, up_as_printed
+from sordino.mechanisms.choose.terms import Terms
+from sordino.privacy.calibrate import least_double
+
+ANY = "any epsilon will do: a uniform choice is already good enough"
+_FARTHEST = 2.0**60  # scales behind the best: as good as never
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How far behind the best candidate a choice can be.
+
+    ``gap``: with the confidence asked for, the score of the choice is less than this much behind
+    the best one; there are scores for which it is no less. ``classic``: the same from the union
+    bound, as textbooks have it. ``mean``: how far it is behind on average, at most.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    gap: float
+    classic: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Question:
+    """What an accuracy is asked for: how sure, among how many, of which so many are best.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    level: Fraction
+    candidates: int
+    best: int
+
+    def __init__(self, confidence: Number, candidates: Integer, best: Integer = 1) -> None:
+        many, good = positive_whole("candidates", candidates), positive_whole("best", best)
+        if good > many:
+            raise ValueError(f"best must be at most the number of candidates, {many}, got {good}")
+        object.__setattr__(self, "level", confidence_level(confidence))
+        object.__setattr__(self, "candidates", many)
+        object.__setattr__(self, "best", good)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether a uniform choice is already one of the best often enough."""
+        return Fraction(self.best, self.candidates) >= self.level
+
+
+def by_weight(question: Question, rate: Fraction) -> Accuracy:
+    """Return the accuracy of a choice with the weight exp(rate * score).
+
+    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    """
+    bad, fail = question.candidates - question.best, 1 - question.level
+    gap = 0.0
+    if not question.trivial:
+        odds = Fraction(bad, question.best) * question.level / fail
+        gap = round_up(lambda: ball(odds).log() / ball(rate))
+    return Accuracy(gap, _classic(question, rate), _mean(question, rate))
+
+
+def by_flips(question: Question, rate: Fraction) -> Accuracy:
+    """Return the accuracy of permute-and-flip.
+
+    For several best candidates, and for the mean, it is that of a choice by weight, which is never
+    better.
+
+    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    """
+    weighted = by_weight(question, rate)
+    if question.best > 1 or question.trivial:
+        return weighted
+    far = Fraction(reading(_flips_behind(question)))
+    gap = up_as_printed(far / rate)
+    return Accuracy(min(gap, weighted.gap), weighted.classic, weighted.mean)
+
+
+def by_laplace(question: Question, scale: Fraction, step: Fraction, gap: Fraction) -> Accuracy:
+    """Return the accuracy of noisy max with Laplace noise, on scores rounded to a step.
+
+    The winner is behind by at most its own noise minus that of the best candidate. So half of the
+    classic gap is what each of the two noises may contribute, and the mean gap is at most the mean
+    of the largest noise.
+
+    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    """
+    many, fail = question.candidates, 1 - question.level
+    if many == 1:
+        return Accuracy(0.0, 0.0, 0.0)
+    classic = round_up(lambda: 2 * ball(many / fail).log() * ball(scale) + ball(step))
+    mean = round_up(lambda: (1 + ball(many).log()) * ball(scale) + ball(step))
+    return Accuracy(min(up_as_printed(gap), classic), classic, mean)
+
+
+def scales_behind(question: Question, *, flips: bool) -> Fraction:
+    """Return the gap in units of 1 / rate, from above.
+
+    Guarantee: none needed; public inputs only.
+    """
+    accuracy = (by_flips if flips else by_weight)(question, Fraction(1))
+    return Fraction(reading(accuracy.gap))
+
+
+def least_price(
+    question: Question,
+    gap: Number,
+    sensitivity: Number,
+    monotone: bool,
+    spread: Number | None,
+    *,
+    flips: bool,
+) -> float:
+    """Return the least epsilon for a gap: how many scales behind, times the spread, by the gap.
+
+    Guarantee: none needed; public inputs only.
+    """
+    terms = Terms(sensitivity=sensitivity, epsilon=1, monotone=monotone, spread=spread)
+    scales = scales_behind(question, flips=flips)
+    if scales == 0:
+        raise ValueError(ANY)
+    return up_as_printed(scales * terms.spread / positive("gap", gap))
+
+
+def _classic(question: Question, rate: Fraction) -> float:
+    share = Fraction(question.candidates, question.best) / (1 - question.level)
+    return round_up(lambda: ball(share).log() / ball(rate))
+
+
+def _mean(question: Question, rate: Fraction) -> float:
+    """Return the largest mean gap: all that are not best are equally far behind."""
+    odds = Fraction(question.candidates, question.best) - 1
+    if not odds:
+        return 0.0
+    return round_up(lambda: (ball(odds) * ball(-1).exp()).lambertw() / ball(rate))
+
+
+def _flips_behind(question: Question) -> float:
+    """Return how far behind all others must be for the best one to be chosen often enough.
+
+    It wins with probability (1 - (1 - p)^d) / (d p), where p = exp(-gap).
+    """
+    many = question.candidates
+
+    def fits(gap: Fraction) -> bool:
+        def wins() -> Ball:
+            p = (-ball(gap)).exp()
+            none = (many * (-p).log1p()).expm1() if gap else ball(-1)
+            return -none / (many * p) - ball(question.level)
+
+        return is_positive(wins)
+
+    return least_double(fits, near=float(many.bit_length()), high=_FARTHEST)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choosing one candidate, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+from sordino.exact.rational import Integer, Number, positive_whole
+from sordino.mechanisms.choose.candidates import Slate, read_slate
+from sordino.mechanisms.choose.exponential import Exponential
+from sordino.mechanisms.choose.generalised import Generalised
+from sordino.mechanisms.choose.noisy_max import Noise, NoisyMax
+from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
+from sordino.mechanisms.choose.terms import read_flag
+
+Name: TypeAlias = Literal["permute_and_flip", "exponential", "noisy_max"]
+_NAMES = ("permute_and_flip", "exponential", "noisy_max")
+
+
+def choose(
+    candidates: Any,
+    scores: Any = None,
+    *,
+    epsilon: Number,
+    sensitivity: Number | Iterable[Number] = 1,
+    monotone: bool = False,
+    spread: Number | None = None,
+    mechanism: Name | None = None,
+    noise: Noise | None = None,
+    base: object = None,
+    domain_size: Integer | None = None,
+    default_score: Number = 0,
+    uses: Integer = 1,
+    public_domain: bool = False,
+) -> Any:
+    """Return a candidate with a high score, at the price of epsilon.
+
+    ``candidates`` are public: a list that was fixed without looking at the data, or a domain too
+    large to list (``Integers``, ``Strings``, ``Product``, a range). ``scores`` are private: a row
+    of numbers in the order of the candidates, a function of the candidate, or counts by candidate
+    (a mapping or a Series with labels), where a candidate that is missing has ``default_score``.
+    With ``domain_size=n`` the candidates are the whole numbers below n, and those with scores are
+    listed, in a row or by name; which are listed may come from the data.
+
+    ``sensitivity`` is how far one unit can move any score, or a list with one for each candidate.
+    For counts, state ``monotone=True`` if your neighbours differ by one unit more or less
+    (add_remove): then the choice is as accurate as with twice the epsilon. If a unit may be
+    replaced by another one (replace_one), it must stay False.
+
+    ``mechanism`` is permute-and-flip for a single choice; if there are going to be many, say so
+    with ``uses``, and it is the exponential mechanism, whose losses compose better.
+    ``noise="laplace"`` (or gumbel, exponential) goes with ``mechanism="noisy_max"``, and ``base``,
+    a public weight for each candidate, with the exponential mechanism.
+
+    >>> choose(["Mon", "Tue", "Wed"], [3, 500, 2], epsilon=1)
+    'Tue'
+    >>> counts = {"flu": 900, "measles": 2}
+    >>> choose(["flu", "measles", "mumps"], counts, epsilon=1, monotone=True)
+    'flu'
+    >>> choose(counts, counts, epsilon=1)
+    Traceback (most recent call last):
+    ValueError: the candidates come from the same object as the scores, so who is in the data \
+decides which candidates there are, and no noise hides that. List the candidates without looking \
+at the data, or state public_domain=True if this list is public knowledge
+
+    Guarantee:
+        Neighbours: any change to the data that moves no score by more than ``sensitivity`` and no
+            two scores apart by more than ``spread``, while the candidates stay the same.
+        Loss: epsilon, pure, as of the mechanism used.
+        Numerics: exact; no float decides an outcome.
+        Proof: docs/proofs/choosing.md.
+    """
+    slate = read_slate(
+        candidates,
+        scores,
+        domain_size=domain_size,
+        default_score=default_score,
+        public_domain=read_flag("public_domain", public_domain),
+    )
+    kind = _kind(mechanism, noise, base, positive_whole("uses", uses))
+    each = isinstance(sensitivity, Iterable)
+    if not slate.ordered and (each or base is not None or kind == "noisy_max"):
+        raise ValueError(
+            "base, a list of sensitivities and noisy_max go by the order of the candidates; "
+            "list the candidates"
+        )
+    if isinstance(sensitivity, Iterable):
+        if monotone or spread is not None:
+            raise ValueError("a list of sensitivities goes without monotone and without spread")
+        return _generalised(slate, list(sensitivity), epsilon, kind, base)
+    told: dict[str, Any] = {
+        "sensitivity": sensitivity,
+        "epsilon": epsilon,
+        "monotone": monotone,
+        "spread": spread,
+    }
+    if kind == "noisy_max":
+        index = NoisyMax(**told, noise=noise or "laplace").release(slate.scores)
+    elif kind == "exponential":
+        index = Exponential(**told).release(
+            slate.scores, base=base, others=slate.others, default_score=default_score
+        )
+    else:
+        index = PermuteAndFlip(**told).release(
+            slate.scores, others=slate.others, default_score=default_score
+        )
+    return slate.candidate(index)
+
+
+def _kind(mechanism: Name | None, noise: Noise | None, base: object, uses: int) -> Name:
+    if mechanism is None:
+        if noise is not None and base is not None:
+            raise ValueError("base goes with mechanism='exponential', and noise with 'noisy_max'")
+        if noise is not None:
+            return "noisy_max"
+        return "permute_and_flip" if uses == 1 and base is None else "exponential"
+    if mechanism not in _NAMES:
+        raise ValueError(f"mechanism must be one of {', '.join(_NAMES)}, got {mechanism!r}")
+    if noise is not None and mechanism != "noisy_max":
+        raise ValueError("noise goes with mechanism='noisy_max'")
+    if base is not None and mechanism != "exponential":
+        raise ValueError("base goes with mechanism='exponential'")
+    return mechanism
+
+
+def _generalised(
+    slate: Slate, sensitivities: list[Number], epsilon: Number, kind: Name, base: object
+) -> Any:
+    if base is not None or kind == "noisy_max":
+        raise ValueError(
+            "a list of sensitivities goes without base, and with permute_and_flip or exponential"
+        )
+    choice = Generalised(sensitivities=sensitivities, epsilon=epsilon, mechanism=kind)
+    return slate.candidate(choice.release(slate.scores))

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates too many to list: public sets in which every member has a number.
+
+A domain is made of public descriptions only. It numbers its members from 0 and finds a member by
+its number and a number by its member, so that a choice need only list the members whose score is
+not the default one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import prod
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from sordino.exact.rational import Integer, is_integer
+
+_LONGEST = 1 << 12  # bits of the number of members
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """A public set of candidates, numbered from 0.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    @property
+    def size(self) -> int:
+        """How many members there are."""
+        ...
+
+    def member(self, number: int) -> Any:
+        """Return the member with this number."""
+        ...
+
+    def number(self, member: Any) -> int | None:
+        """Return the number of a member, or None if it is no member."""
+        ...
+
+
+Part: TypeAlias = "Domain | range | Sequence[Any]"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Integers:
+    """The whole numbers from ``first`` to ``last``, both included.
+
+    >>> years = Integers(1900, 2026)
+    >>> years.size, years.member(0), years.number(2000), years.number(1)
+    (127, 1900, 100, None)
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    first: int
+    last: int
+
+    def __init__(self, first: Integer, last: Integer) -> None:
+        for name, value in (("first", first), ("last", last)):
+            if not is_integer(value):
+                raise TypeError(
+                    f"{name} must be a whole number, got a value of type {type(value).__name__}"
+                )
+        if last < first:
+            raise ValueError(f"last must be at least first, {first}, got {last}")
+        object.__setattr__(self, "first", int(first))
+        object.__setattr__(self, "last", int(last))
+        _check_size(self.size)
+
+    def __repr__(self) -> str:
+        return f"Integers({self.first}, {self.last})"
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+    def member(self, number: int) -> int:
+        return self.first + number
+
+    def number(self, member: Any) -> int | None:
+        if not is_integer(member) or not self.first <= member <= self.last:
+            return None
+        return int(member) - self.first
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Strings:
+    """All strings over an alphabet with a length from ``shortest`` to ``longest``.
+
+    They are numbered by length, then in the order of the alphabet.
+
+    >>> words = Strings("ab", longest=3)
+    >>> words.size, words.member(0), words.member(3), words.number("bb"), words.number("c")
+    (14, 'a', 'ab', 5, None)
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    alphabet: str
+    longest: int
+    shortest: int
+    _starts: tuple[int, ...] = field(compare=False)
+    _places: dict[str, int] = field(compare=False)
+
+    def __init__(self, alphabet: str, *, longest: Integer, shortest: Integer = 1) -> None:
+        if not isinstance(alphabet, str) or not alphabet:
+            raise ValueError("alphabet must be a string of at least one character")
+        if len(set(alphabet)) != len(alphabet):
+            raise ValueError("alphabet must not have the same character twice")
+        if not (is_integer(shortest) and is_integer(longest)) or not 0 <= shortest <= longest:
+            raise ValueError(
+                f"lengths must be whole numbers with 0 <= shortest <= longest, "
+                f"got {shortest!r} and {longest!r}"
+            )
+        if longest * len(alphabet).bit_length() > 2 * _LONGEST:
+            raise ValueError(f"longest is too large: the domain may have 2**{_LONGEST} members")
+        sizes = [len(alphabet) ** n for n in range(int(shortest), int(longest) + 1)]
+        _check_size(sum(sizes))
+        keep = object.__setattr__
+        keep(self, "alphabet", alphabet)
+        keep(self, "longest", int(longest))
+        keep(self, "shortest", int(shortest))
+        keep(self, "_starts", tuple(accumulate(sizes, initial=0)))
+        keep(self, "_places", {letter: place for place, letter in enumerate(alphabet)})
+
+    def __repr__(self) -> str:
+        shortest = "" if self.shortest == 1 else f", shortest={self.shortest}"
+        return f"Strings({self.alphabet!r}, longest={self.longest}{shortest})"
+
+    @property
+    def size(self) -> int:
+        return self._starts[-1]
+
+    def member(self, number: int) -> str:
+        at = bisect_right(self._starts, number) - 1
+        rest, letters = number - self._starts[at], []
+        for _ in range(self.shortest + at):
+            rest, place = divmod(rest, len(self.alphabet))
+            letters.append(self.alphabet[place])
+        return "".join(reversed(letters))
+
+    def number(self, member: Any) -> int | None:
+        if not isinstance(member, str) or not self.shortest <= len(member) <= self.longest:
+            return None
+        found = 0
+        for letter in member:
+            place = self._places.get(letter)
+            if place is None:
+                return None
+            found = found * len(self.alphabet) + place
+        return self._starts[len(member) - self.shortest] + found
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Listed:
+    """The candidates of a list, each of them once.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    members: tuple[Any, ...]
+    _numbers: dict[Any, int] = field(compare=False)
+
+    def __init__(self, members: Iterable[Any]) -> None:
+        kept = tuple(members)
+        if not kept:
+            raise ValueError("there is no candidate to choose: the list is empty")
+        try:
+            numbers = {member: number for number, member in enumerate(kept)}
+        except TypeError:
+            raise TypeError("candidates of a domain must be hashable, such as tuples") from None
+        if len(numbers) != len(kept):
+            raise ValueError(TWICE)
+        object.__setattr__(self, "members", kept)
+        object.__setattr__(self, "_numbers", numbers)
+
+    def __repr__(self) -> str:
+        return f"Listed({self.members!r})"
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+    def member(self, number: int) -> Any:
+        return self.members[number]
+
+    def number(self, member: Any) -> int | None:
+        return self._numbers.get(member)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Product:
+    """All tuples with one member from each part; the last part runs fastest.
+
+    A part is a domain, a range or a list.
+
+    >>> cells = Product(Integers(0, 119), ["f", "m"], Strings("0123456789", longest=5, shortest=5))
+    >>> cells.size, cells.member(12_356_789), cells.number((61, "m", "56789"))
+    (24000000, (61, 'm', '56789'), 12356789)
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    parts: tuple[Domain, ...]
+
+    def __init__(self, *parts: Part) -> None:
+        if not parts:
+            raise ValueError("a product needs at least one part")
+        object.__setattr__(self, "parts", tuple(as_domain(part) for part in parts))
+        _check_size(self.size)
+
+    def __repr__(self) -> str:
+        return f"Product({', '.join(map(repr, self.parts))})"
+
+    @property
+    def size(self) -> int:
+        return prod(part.size for part in self.parts)
+
+    def member(self, number: int) -> tuple[Any, ...]:
+        found = []
+        for part in reversed(self.parts):
+            number, place = divmod(number, part.size)
+            found.append(part.member(place))
+        return tuple(reversed(found))
+
+    def number(self, member: Any) -> int | None:
+        if not isinstance(member, tuple) or len(member) != len(self.parts):
+            return None
+        found = 0
+        for part, piece in zip(self.parts, member, strict=True):
+            place = part.number(piece)
+            if place is None:
+                return None
+            found = found * part.size + place
+        return found
+
+
+TWICE = "a candidate is listed twice; every candidate must be there once"
+
+
+def as_domain(part: Part) -> Domain:
+    """Return a domain as it is, and a range or a list as the domain of its members.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if isinstance(part, Domain):
+        return part
+    if isinstance(part, range) and part.step == 1 and part.start < part.stop:
+        return Integers(part.start, part.stop - 1)
+    if isinstance(part, str):
+        raise TypeError("a string is no set of candidates; make it a list, or so.Strings(...)")
+    if not isinstance(part, Iterable):
+        raise TypeError(
+            f"a part must be a domain, a range or a list, got a value of type {type(part).__name__}"
+        )
+    return Listed(part)
+
+
+def _check_size(size: int) -> None:
+    if size.bit_length() > _LONGEST:
+        raise ValueError(f"a domain may have 2**{_LONGEST} members, this one has more")

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exponential mechanism: a candidate is chosen with a weight that grows with its score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from sordino.exact.entropy import system
+from sordino.exact.rational import Integer, Number
+from sordino.exact.selection import by_weight
+from sordino.mechanisms.choose import accuracy as bounds
+from sordino.mechanisms.choose.accuracy import Accuracy, Question
+from sordino.mechanisms.choose.laws import weights
+from sordino.mechanisms.choose.priors import read_base, weights_with_base, with_base
+from sordino.mechanisms.choose.scores import levels_of, read_others, read_scores
+from sordino.mechanisms.choose.stream import Stream, open_stream
+from sordino.mechanisms.choose.terms import Terms
+from sordino.privacy.bounded_range import BoundedRange
+from sordino.privacy.loss import Loss, single
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Exponential:
+    """A choice with P(candidate) proportional to exp(rate * score), rate = epsilon / spread.
+
+    ``sensitivity`` is how far one unit can move any score. ``spread`` is how much further it can
+    move one score than another: twice the sensitivity unless you know better, and the sensitivity
+    itself with ``monotone=True``, which says that one unit moves all scores the same way, as for
+    counts when units are added or removed. Scores are whole numbers, fractions or floats, each
+    taken as exactly the number it is.
+
+    >>> day = Exponential(sensitivity=1, epsilon=1)
+    >>> day, day.rate, day.loss.epsilon(delta=0), round(day.loss.rho, 4)
+    (Exponential(sensitivity=1, epsilon=1), Fraction(1, 2), 1.0, 0.1233)
+    >>> day.probabilities([3, 3, 2, 3, 4]).round(4).tolist()
+    [0.1903, 0.1903, 0.1154, 0.1903, 0.3137]
+    >>> day.accuracy(confidence=0.99, candidates=100).gap
+    18.38047940053836
+
+    Guarantee:
+        Neighbours: any change to the data that moves no score by more than ``sensitivity`` and no
+            two scores apart by more than ``spread``.
+        Loss: epsilon, pure, and all losses of one pair of neighbours lie in an interval of length
+            epsilon (bounded range), which composes better than pure losses do.
+        Numerics: exact; no float decides an outcome.
+        Proof: docs/proofs/choosing.md, theorems 1 and 2 (McSherry and Talwar 2007).
+    """
+
+    terms: Terms
+    loss: Loss = field(compare=False)
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number,
+        monotone: bool = False,
+        spread: Number | None = None,
+    ) -> None:
+        terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
+        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "loss", single(BoundedRange(epsilon=terms.epsilon)))
+
+    def __repr__(self) -> str:
+        return f"Exponential({self.terms})"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The price of one choice."""
+        return self.terms.epsilon
+
+    @property
+    def rate(self) -> Fraction:
+        """What scores are multiplied with: epsilon / spread."""
+        return self.terms.rate
+
+    def release(
+        self,
+        scores: object,
+        *,
+        base: object = None,
+        others: Integer = 0,
+        default_score: Number = 0,
+    ) -> int:
+        """Return the index of a candidate, chosen by the scores.
+
+        ``base`` gives each candidate a public weight that multiplies its own, such as a prior.
+        ``others`` is for candidates too many to list: so many more that all have
+        ``default_score``; they are numbered after the listed ones. Neither may depend on the data.
+
+        Guarantee: as stated for the mechanism; each release costs the loss once more.
+        """
+        many, default = read_others(others, default_score)
+        listed = read_scores(scores, others=many)
+        if base is None:
+            levels = levels_of(listed, self.rate, others=many, default=default)
+        elif many:
+            raise ValueError("base goes with candidates that are listed; there are others")
+        else:
+            levels = with_base(listed, read_base(base, len(listed)), self.rate)
+        return by_weight(levels, system())[1].candidate
+
+    def probabilities(self, scores: object, *, base: object = None) -> Any:
+        """Return the probability of each candidate, to the precision of doubles.
+
+        It tells about the data all there is to tell: for teaching and for tests.
+
+        Guarantee: none; the result is as private as the scores.
+        """
+        listed = read_scores(scores)
+        if base is None:
+            found = weights(listed, self.rate)
+        else:
+            found = weights_with_base(listed, read_base(base, len(listed)), self.rate)
+        return found / found.sum()
+
+    def accuracy(self, *, confidence: Number, candidates: Integer, best: Integer = 1) -> Accuracy:
+        """Return how far behind the best score the chosen one can be, for any scores.
+
+        ``best`` is the number of candidates known to share the best score.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return bounds.by_weight(Question(confidence, candidates, best), self.rate)
+
+    @classmethod
+    def within(
+        cls,
+        gap: Number,
+        *,
+        confidence: Number,
+        candidates: Integer,
+        sensitivity: Number,
+        monotone: bool = False,
+        spread: Number | None = None,
+    ) -> float:
+        """Return the least epsilon whose choice is less than ``gap`` behind with this confidence.
+
+        >>> Exponential.within(18.4, confidence=0.99, candidates=100, sensitivity=1)
+        0.9989390978553457
+
+        Guarantee: none needed; public inputs only.
+        """
+        question = Question(confidence, candidates)
+        return bounds.least_price(question, gap, sensitivity, monotone, spread, flips=False)
+
+    def stream(self) -> Stream:
+        """Return an empty stream: scores are added in chunks, then one candidate is chosen.
+
+        Guarantee: as stated for the mechanism; one stream makes one choice.
+        """
+        return open_stream("exponential", self.rate)

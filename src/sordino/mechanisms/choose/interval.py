@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An interval of numbers as a public grid of points, each with a public weight."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.rational import Number, brief, is_integer, positive
+from sordino.mechanisms.additive import as_array
+from sordino.theorems.arguments import read_signed
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Base: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
+
+_POINT_BITS = 40  # a real interval has from 2**40 to 2**41 points, unless doubles are too coarse
+_DOUBLE_BITS = 52
+_LARGEST_BOUND = 1 << 61  # so that no difference of bounds and values leaves 64 bits
+
+_UNBOUNDED = (
+    "{0} must be finite: scores that fall no further far out, as rank scores do, give infinitely "
+    "many points the same weight, and such weights do not add up to a probability; "
+    "give public bounds, and with base= say which parts of them are likelier"
+)
+_NAN = "some values are not a number (NaN); replace them or leave them out before the release"
+_COLUMN = "values must be a list or a column of numbers, got {0}"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Interval:
+    """The points low, low + step, ... that are at most high.
+
+    Integer bounds make an interval of whole numbers, one step apart. With any other bounds the
+    points are the multiples of a power of two between them, about 2**40 of them; or low and what
+    follows it, if you state a step. Nothing of this may depend on the data.
+
+    ``base`` is a public prior: pairs (end, weight), which say how much each point up to ``end``
+    weighs, beyond the end before. Where it is left out, all points weigh the same.
+
+    To read: ``low``, ``high`` and ``step``, ``origin`` (the first point), ``whole`` (whether its
+    points are integers) and ``size`` (how many there are).
+
+    >>> Interval(0, 100).size, Interval(0.0, 1.0).step == 2**-40, Interval(0, 1, step=0.1).size
+    (101, True, 11)
+    >>> Interval(0, float("inf"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: high must be finite: scores that fall no further far out, ...
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    origin: Fraction
+    whole: bool
+    base: Base
+    size: int = field(compare=False)
+    _ends: tuple[int, ...] = field(compare=False)  # how many points come before a piece of base
+    _sums: tuple[int, ...] = field(compare=False)  # what they weigh
+    _weights: tuple[int, ...] = field(compare=False)  # of each point of a piece
+
+    def __init__(
+        self,
+        low: Number,
+        high: Number,
+        *,
+        step: Number | None = None,
+        base: Iterable[tuple[Number, Number]] | None = None,
+    ) -> None:
+        first, last = _bound("low", low), _bound("high", high)
+        if first > last:
+            raise ValueError(f"low must be at most high, got {brief(first)} and {brief(last)}")
+        whole = is_integer(low) and is_integer(high) and (step is None or is_integer(step))
+        width = _width(first, last, whole, step)
+        origin = first
+        if step is None and not whole and first < last:
+            origin = math.ceil(first / width) * width
+        keep = object.__setattr__
+        size = (last - origin) // width + 1
+        for name, value in (
+            ("low", first),
+            ("high", last),
+            ("step", width),
+            ("origin", origin),
+            ("whole", whole),
+            ("size", size),
+        ):
+            keep(self, name, value)
+        keep(self, "base", _read_base(base, last))
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Write down the weights of base as whole numbers, and where they change."""
+        unit = math.lcm(*(weight.denominator for _, weight in self.base))
+        ends, sums, weights = [0], [0], []
+        for end, weight in self.base or ((self.high, Fraction(1)),):
+            stop = min((end - self.origin) // self.step + 1, self.size)
+            if stop <= ends[-1]:
+                continue
+            weights.append(int(weight * unit))
+            sums.append(sums[-1] + weights[-1] * (stop - ends[-1]))
+            ends.append(stop)
+        common = math.gcd(*weights)
+        object.__setattr__(self, "_ends", tuple(ends))
+        object.__setattr__(self, "_sums", tuple(x // common for x in sums))
+        object.__setattr__(self, "_weights", tuple(x // common for x in weights))
+
+    def __repr__(self) -> str:
+        text = f"{self._written(self.low)}, {self._written(self.high)}"
+        if self != self.plain():
+            text += f", step={self._written(self.step)}"
+        if self.base:
+            pairs = [f"({self._written(end)}, {_number(weight)})" for end, weight in self.base]
+            text += f", base=[{', '.join(pairs)}]"
+        return f"Interval({text})"
+
+    def plain(self) -> Interval:
+        """Return the interval with these bounds and this base whose step is the usual one.
+
+        Guarantee: none needed; public inputs only.
+        """
+        low, high = (
+            (self.low.numerator, self.high.numerator) if self.whole else (self.low, self.high)
+        )
+        return Interval(low, high, base=self.base or None)
+
+    def _written(self, x: Fraction) -> str:
+        return str(x.numerator) if self.whole and x.denominator == 1 else _number(x)
+
+    @property
+    def total(self) -> int:
+        """What all points weigh together."""
+        return self._sums[-1]
+
+    @property
+    def uniform(self) -> bool:
+        """Whether each point weighs 1."""
+        return self._weights == (1,)
+
+    @property
+    def least(self) -> int:
+        """The least weight of a point."""
+        return min(self._weights)
+
+    def point(self, index: int) -> int | float:
+        """Return the number at a place of the grid; for reals the nearest double.
+
+        Guarantee: none needed; public inputs only.
+        """
+        exact = self.origin + index * self.step
+        return exact.numerator if self.whole else float(exact)
+
+    def mass(self, index: int) -> int:
+        """Return what the first ``index`` points weigh.
+
+        Guarantee: none needed; public inputs only.
+        """
+        piece = min(bisect_right(self._ends, index), len(self._weights)) - 1
+        return self._sums[piece] + (index - self._ends[piece]) * self._weights[piece]
+
+    def locate(self, mass: int) -> int:
+        """Return the place of the point that a mass from 0 to the total, excluded, falls on.
+
+        Guarantee: none needed; public inputs only.
+        """
+        piece = bisect_right(self._sums, mass) - 1
+        return self._ends[piece] + (mass - self._sums[piece]) // self._weights[piece]
+
+    def nearest(self, values: object) -> Integers:
+        """Return the place of the point next to each value, or at the end that is next to it.
+
+        The place is a function of the value alone, whatever the type and whatever the others are.
+
+        Guarantee: none by itself; one record of the data is one place on the grid.
+        """
+        array = as_array(values)
+        if array is None or array.ndim != 1:
+            shown = f"an array of {array.ndim} dimensions" if array is not None else None
+            raise TypeError(_COLUMN.format(shown or f"a value of type {type(values).__name__}"))
+        return self._whole_places(array) if self.whole else self._real_places(array)
+
+    def _whole_places(self, array: npt.NDArray[Any]) -> Integers:
+        low, high, step = (int(x) for x in (self.low, self.high, self.step))
+        if array.dtype.kind == "O":
+            inside = [min(max(_nearest_whole(x, low, high), low), high) for x in array.tolist()]
+            clipped: Integers = np.array(inside, dtype=np.int64)
+        elif array.dtype.kind == "u":
+            within = np.clip(array.astype(np.uint64), max(low, 0), max(high, 0))
+            clipped = np.clip(within.astype(np.int64), low, high)
+        else:
+            if array.dtype.kind == "f":
+                array = _no_nan(array.astype(np.float64))
+                array = np.rint(np.clip(array, float(low), float(high)))
+            clipped = np.clip(array.astype(np.int64), low, high)
+        clipped -= low
+        if 1 < step <= high - low:
+            clipped = (clipped + step // 2) // step
+        return np.minimum(clipped, self.size - 1)
+
+    def _real_places(self, array: npt.NDArray[Any]) -> Integers:
+        if array.dtype.kind == "O":
+            array = np.array([_double(x) for x in array.tolist()], dtype=np.float64)
+        places = _no_nan(array.astype(np.float64))
+        with np.errstate(over="ignore"):
+            places -= float(self.origin)
+            places /= float(self.step)
+        np.rint(np.clip(places, 0.0, self.size - 1, out=places), out=places)
+        return places.astype(np.int64)
+
+    def first_from(self, value: Fraction, *, after: bool = False) -> int:
+        """Return the place of the first point that is at least a value, or ``after`` it.
+
+        Points are the numbers that come out: of a step of 0.1, the double 0.3 is one, not 3/10.
+
+        Guarantee: none by itself; a function of the value alone.
+        """
+        place = min(max(math.floor((value - self.origin) / self.step), 0), self.size)
+        while place and self._follows(place - 1, value, after):
+            place -= 1
+        while place < self.size and not self._follows(place, value, after):
+            place += 1
+        return place
+
+    def _follows(self, place: int, value: Fraction, after: bool) -> bool:
+        point = self.point(place)
+        return point > value or (point == value and not after)
+
+
+def as_interval(bounds: object, *, step: Number | None = None) -> Interval:
+    """Read an interval, or a pair of public bounds.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if isinstance(bounds, Interval):
+        if step is not None:
+            raise ValueError("an Interval has a step of its own; state it there")
+        return bounds
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise TypeError(
+            "range must be a pair of public bounds (low, high) or an Interval, "
+            f"got a value of type {type(bounds).__name__}"
+        )
+    return Interval(bounds[0], bounds[1], step=step)
+
+
+def _bound(name: str, value: Any) -> Fraction:
+    if isinstance(value, float | np.floating | Decimal) and math.isinf(value):
+        raise ValueError(_UNBOUNDED.format(name))
+    plain = value.item() if isinstance(value, np.generic) else value
+    bound = read_signed(name, plain)
+    if abs(bound) > _LARGEST_BOUND and is_integer(plain):
+        raise ValueError(f"{name} must be between -2**61 and 2**61, or a float")
+    return bound
+
+
+def _width(low: Fraction, high: Fraction, whole: bool, step: Number | None) -> Fraction:
+    """Return the step: the one stated, 1 for integers, else a power of two."""
+    # Doubles tell two points apart that are so far from each other.
+    far = max(abs(low), abs(high))
+    coarsest = Fraction(2) ** (_log2(far) - _DOUBLE_BITS) if far else Fraction(0)
+    if step is not None:
+        stated = positive("step", step)
+        if not whole and stated < 4 * coarsest:
+            raise ValueError(
+                f"step is too fine for doubles between these bounds, got {brief(stated)}"
+            )
+        return stated
+    if whole or low == high:
+        return Fraction(1)
+    fine = Fraction(2) ** (_log2(high - low) - _POINT_BITS)
+    width = max(fine, coarsest)
+    if math.ceil(low / width) > high / width:
+        raise ValueError("no double lies between low and high; give bounds further apart")
+    return width
+
+
+def _read_base(base: Iterable[tuple[Number, Number]] | None, high: Fraction) -> Base:
+    if base is None:
+        return ()
+    try:
+        listed = [(end, weight) for end, weight in base]
+    except (TypeError, ValueError):
+        raise TypeError("base must be a list of pairs (end, weight)") from None
+    pairs = [(read_signed("an end in base", e), positive("a weight in base", w)) for e, w in listed]
+    if not pairs or any(a >= b for (a, _), (b, _) in pairwise(pairs)):
+        raise ValueError("the ends in base must increase, and there must be at least one")
+    if pairs[-1][0] < high:
+        raise ValueError("the last end in base must reach the high bound")
+    return tuple(pairs)
+
+
+def _log2(x: Fraction) -> int:
+    """Return the logarithm to base 2 of a number above 0, rounded down."""
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    return exponent if Fraction(2) ** exponent <= x else exponent - 1
+
+
+def _number(x: Fraction) -> str:
+    printed = float(x)
+    return repr(printed) if Fraction(repr(printed)) == x else repr(x)
+
+
+def _no_nan(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if np.isnan(values).any():
+        raise ValueError(_NAN)
+    return values
+
+
+def _double(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _nearest_whole(value: Any, low: int, high: int) -> int:
+    """Return the nearest integer, or a bound for what lies beyond it."""
+    if is_integer(value):
+        return int(value)
+    real = _double(value)
+    if math.isnan(real):
+        raise ValueError(_NAN)
+    return round(min(max(real, float(low)), float(high)))

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several quantiles in one draw, by the worst of them on either side.
+
+A tuple of points, one for each quantile, is *over* by the most records that one of them has too
+many before it, and *under* by the most that one of them has too few. It is behind by both together.
+The points over by at most a and under by at most b are a run for each quantile, and the tuples a
+box. So tuples are counted in cells, between one box and the next in each of the two directions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from sordino.exact.levels import Found
+from sordino.mechanisms.choose.ranks import SURE_BITS, Run, Slab
+from sordino.privacy.leaf import Relation
+
+# How many quantiles are found in one draw. Where data say next to nothing, one in 5! tuples is in
+# order, as they must be under add_remove, and a draw is made again until one is. Under replace_one
+# it is the cells that take their time. Recursion is closer, or nearly so, for more quantiles.
+MOST_AT_ONCE: dict[Relation, int] = {"add_remove": 5, "replace_one": 12}
+_FINENESS = 2  # cells per unit of the exponent, in each direction
+_RARE = math.log(2.0**-20)  # how little may weigh what is beyond the cells
+
+
+def joint_spread(quantiles: Sequence[Fraction], neighbours: Relation) -> Fraction:
+    """Return how much further one change of the data moves one score than another.
+
+    ``quantiles`` increase. Under add_remove it holds among tuples whose points are in order.
+
+    >>> quartiles = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
+    >>> joint_spread(quartiles, "add_remove"), joint_spread(quartiles, "replace_one")
+    (Fraction(3, 2), Fraction(2, 1))
+
+    Guarantee: none needed; public inputs only. Proof: docs/proofs/quantiles.md, theorems 2 and 3.
+    """
+    one_sided = len(quantiles) == 1 and quantiles[0] in (0, 1)
+    if neighbours == "replace_one":
+        return Fraction(1 if one_sided else 2)
+    apart = [1 - (after - before) for before, after in pairwise(quantiles)]
+    worse = max([1 - quantiles[0], quantiles[-1], *apart])
+    over = [q for q in quantiles if q < 1]
+    under = [1 - q for q in quantiles if q > 0]
+    return worse + max(over + under + apart)
+
+
+class Cells:
+    """Tuples of points as levels of an exact draw: cells near the best, shells further out.
+
+    In units of 1 / (2 rate), the cell (a, b) holds the tuples over by more than a - 1 and at most
+    a, and under by more than b - 1 and at most b. Beyond the last cells, a shell holds the tuples
+    whose larger one of the two is between one number and the next, and the last shell all others.
+    Tuples are numbered by their points as digits.
+
+    Guarantee: none by itself; it stays inside a mechanism.
+    """
+
+    __slots__ = ("_boxes", "_last", "_rate", "_runs", "_slabs", "counts", "floors")
+
+    def __init__(self, slabs: list[Slab], rate: Fraction) -> None:
+        self._slabs = slabs
+        self._rate = rate
+        unit = rate * _FINENESS
+        whole = [(slab.start, slab.stop) for slab in slabs]
+        bits = self._weight(whole).bit_length() + SURE_BITS
+        far = math.ceil(unit * max(slab.farthest for slab in slabs))
+        levels = range(min(far, math.ceil(_FINENESS * math.log(2) * bits)) + 1)
+        self._runs = [slab.runs(levels, unit) for slab in slabs]
+        boxes = [[runs[k] for runs in self._runs] for k in levels]
+        sizes = [*map(self._weight, boxes), self._weight(whole)]
+        shells = [sizes[0], *(after - before for before, after in pairwise(sizes))]
+        self._last = _reach(shells)
+        self._boxes = [*boxes, whole][self._last :]  # the first one is what the cells hold
+        self.counts = [*self._cell_counts(), *shells[self._last + 1 :]]
+        steps = np.maximum(np.arange(-1.0, self._last), 0.0)
+        beyond = np.arange(self._last, self._last + len(self._boxes) - 1, dtype=np.float64)
+        both = (steps[:, None] + steps[None, :]).ravel()
+        self.floors = np.concatenate([both, beyond]) / _FINENESS
+
+    def floor(self, level: int) -> Fraction:
+        beyond = level - (self._last + 1) ** 2
+        if beyond >= 0:
+            return Fraction(self._last + beyond, _FINENESS)
+        over, under = divmod(level, self._last + 1)
+        return Fraction(max(over - 1, 0) + max(under - 1, 0), _FINENESS)
+
+    def find(self, level: int, rank: int) -> Found:
+        beyond = level - (self._last + 1) ** 2
+        if beyond >= 0:
+            points = self._in_shell(self._boxes[beyond + 1], self._boxes[beyond], rank)
+        else:
+            points = self._in_cell(*divmod(level, self._last + 1), rank)
+        number, over, under = 0, Fraction(0), Fraction(0)
+        for slab, point in zip(self._slabs, points, strict=True):
+            number = number * slab.interval.size + point
+            off = slab.off(point)
+            over, under = max(over, off), max(under, -off)
+        return Found(number, self._rate * (over + under) - self.floor(level))
+
+    def places(self, number: int) -> list[int]:
+        """Return the points that a number stands for."""
+        points = []
+        for slab in reversed(self._slabs):
+            number, point = divmod(number, slab.interval.size)
+            points.append(point)
+        return points[::-1]
+
+    def _weight(self, box: Sequence[Run]) -> int:
+        return math.prod(slab.weight(run) for slab, run in zip(self._slabs, box, strict=True))
+
+    def _cell_counts(self) -> list[int]:
+        """Count the tuples of each cell: those of a box less those of the boxes inside it."""
+        size = self._last + 1
+        boxes = np.ones((size, size), dtype=object)
+        for slab, runs in zip(self._slabs, self._runs, strict=True):
+            starts, stops = zip(*runs[:size], strict=True)
+            low = np.array([slab.mass(place) for place in starts], dtype=object)
+            high = np.array([slab.mass(place) for place in stops], dtype=object)
+            boxes *= high[:, None] - low[None, :]
+        rows = np.diff(boxes, axis=0, prepend=0)
+        found: list[int] = np.diff(rows, axis=1, prepend=0).ravel().tolist()
+        return found
+
+    def _in_cell(self, over: int, under: int, rank: int) -> list[int]:
+        """Return the tuple of this rank in a cell.
+
+        Each point lies in the run of the low edge, in the middle, or in the run of the high edge.
+        Some point is in the low edge unless ``under`` is 0, and one in the high edge unless
+        ``over`` is 0.
+        """
+        parts = []
+        for slab, runs in zip(self._slabs, self._runs, strict=True):
+            middle = runs[max(under - 1, 0)][0], runs[max(over - 1, 0)][1]
+            edges = (runs[under][0], middle[0]), middle, (middle[1], runs[over][1])
+            parts.append([(run, slab.weight(run)) for run in edges])
+        low, high = under > 0, over > 0
+        points = []
+        for at, slab in enumerate(self._slabs):
+            for kind in range(3):
+                run, weight = parts[at][kind]
+                rest = _ways(parts[at + 1 :], low and kind != 0, high and kind != 2)
+                if rank < weight * rest:
+                    break
+                rank -= weight * rest
+            low, high = low and kind != 0, high and kind != 2
+            mass, rank = divmod(rank, rest)
+            points.append(slab.locate(slab.mass(run[0]) + mass))
+        return points
+
+    def _in_shell(self, outer: list[Run], inner: list[Run], rank: int) -> list[int]:
+        """Return the tuple of this rank in a box, but not in the box inside it.
+
+        The first point that is outside the inner box tells such tuples apart.
+        """
+        wide = [slab.weight(run) for slab, run in zip(self._slabs, outer, strict=True)]
+        narrow = [slab.weight(run) for slab, run in zip(self._slabs, inner, strict=True)]
+        for leaves in range(len(outer)):
+            ways = [*narrow[:leaves], wide[leaves] - narrow[leaves], *wide[leaves + 1 :]]
+            if rank < math.prod(ways):
+                break
+            rank -= math.prod(ways)
+        points = []
+        for at, slab in enumerate(self._slabs):
+            rank, mass = divmod(rank, ways[at])
+            run = inner[at] if at < leaves else outer[at]
+            points.append(slab.outside(run, inner[at] if at == leaves else (0, 0), mass))
+        return points
+
+
+def _ways(parts: Sequence[Sequence[tuple[Run, int]]], low: bool, high: bool) -> int:
+    """Count tuples of points in three parts each, with one in the first or last where needed."""
+    all_three = math.prod(a + b + c for (_, a), (_, b), (_, c) in parts)
+    no_low = math.prod(b + c for _, (_, b), (_, c) in parts) if low else 0
+    no_high = math.prod(a + b for (_, a), (_, b), _ in parts) if high else 0
+    neither = math.prod(b for _, (_, b), _ in parts) if low and high else 0
+    return all_three - no_low - no_high + neither
+
+
+def _reach(shells: list[int]) -> int:
+    """Return how far cells are worth their while: beyond it, shells weigh next to nothing.
+
+    It decides how long a draw takes, not what it draws, so doubles will do.
+    """
+    sizes = np.array([math.log(n) if n else -math.inf for n in shells])
+    places = np.arange(len(shells), dtype=np.float64)
+    least = float(np.logaddexp.reduce(sizes - 2 * places / _FINENESS))
+    most = np.logaddexp.accumulate((sizes - (places - 1) / _FINENESS)[::-1])[::-1]
+    enough = np.flatnonzero(most <= least + _RARE)
+    return min(int(enough[0]) if enough.size else len(shells), len(shells) - 1) - 1

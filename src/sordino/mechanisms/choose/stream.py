@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choosing from scores that arrive in chunks, in memory that does not grow with their number."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence, Sized
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.entropy import system
+from sordino.exact.race import LARGEST_RATE, LEAST_RATE, Noise, Race
+from sordino.exact.rational import Integer, Number, positive, positive_whole
+from sordino.mechanisms.choose.scores import best_of_array, read_scores
+
+Array: TypeAlias = npt.NDArray[Any]
+Kind: TypeAlias = Literal["exponential", "permute_and_flip"]
+
+_NOISES: dict[str, Noise] = {"exponential": "gumbel", "permute_and_flip": "exponential"}
+
+
+class Stream:
+    """A choice in progress: scores are added in any number of chunks, then one choice is made.
+
+    Candidates are numbered from 0 in the order in which their scores arrive; ``candidates`` says
+    how many there are so far. A chunk may bring the candidates themselves along, in the order of
+    its scores; then the winner itself is returned in place of its number. Every candidate has to
+    appear once, and which candidates appear must not depend on the data.
+
+    The choice is one release, whatever the number of chunks, and it can be made once: a second one
+    from the same noise would tell more than was paid for. For the same reason a stream is not
+    copied, pickled or carried over into a forked process.
+
+    >>> stream = open_stream("exponential", rate=0.5)
+    >>> stream.add([3, 3, 2])
+    >>> stream.add([3, 4])
+    >>> stream.candidates, stream.choose() in range(5)
+    (5, True)
+    >>> stream.choose()
+    Traceback (most recent call last):
+    RuntimeError: this stream has made its choice; a second one would be a second release
+
+    Guarantee:
+        Neighbours: those between which the scores change as the mechanism that opened it states.
+        Loss: one release of that mechanism, when the choice is made; adding scores tells nothing.
+        Numerics: exact; the law is the same however the scores are cut into chunks.
+        Proof: docs/proofs/top-k.md, theorems 1 to 3.
+    """
+
+    __slots__ = ("_named", "_names", "_process", "_race")
+
+    def __init__(self, race: Race) -> None:
+        self._race: Race | None = race
+        self._names: dict[int, object] = {}
+        self._named: bool | None = None
+        self._process = os.getpid()
+
+    def __repr__(self) -> str:
+        return "<stream, closed>" if self._race is None else f"<stream of {self.candidates}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a stream is neither copied nor pickled: its noise is used once")
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates there are so far."""
+        return self._open().count
+
+    def add(self, scores: object, *, candidates: Sequence[object] | None = None) -> None:
+        """Let more candidates compete, with one score each; ``candidates`` are returned if given.
+
+        Guarantee: nothing is released.
+        """
+        race = self._open()
+        array = None if isinstance(scores, Sized) and len(scores) == 0 else score_block(scores)
+        if candidates is not None and len(candidates) != (0 if array is None else array.size):
+            raise ValueError("a chunk needs as many candidates as scores")
+        if array is None:
+            return
+        named = candidates is not None
+        if self._named not in (None, named):
+            raise ValueError("either every chunk brings its candidates along or none does")
+        self._named = named
+        first = race.count
+        race.add(array, system())
+        if candidates is not None:
+            self._names = {
+                runner.index: self._names[runner.index]
+                if runner.index < first
+                else candidates[runner.index - first]
+                for runner in race.leaders
+            }
+
+    def choose(self) -> Any:
+        """Return the winner: its number, or the candidate itself if the chunks brought them along.
+
+        Guarantee: as stated for the stream; this is the release.
+        """
+        if self._open().k != 1:
+            raise TypeError("this stream chooses several candidates: call choose_many()")
+        return self.choose_many()[0]
+
+    def choose_many(self) -> list[Any]:
+        """Return the k first, best first; a list of one for k = 1.
+
+        Guarantee: as stated for the stream; this is the release.
+        """
+        race = self._open()
+        if race.count < race.k:
+            raise ValueError(
+                "an empty stream has no winner; add scores first"
+                if race.count == 0
+                else f"{race.k} candidates cannot be chosen from {race.count}; add more or lower k"
+            )
+        self._race = None
+        found = [runner.index for runner in race.leaders]
+        return [self._names[index] for index in found] if self._named else found
+
+    def _open(self) -> Race:
+        if self._race is None:
+            raise RuntimeError(
+                "this stream has made its choice; a second one would be a second release"
+            )
+        if self._process != os.getpid():
+            raise RuntimeError("a stream stays in the process that opened it; open another one")
+        return self._race
+
+
+def open_stream(kind: Kind, rate: Number, k: Integer = 1) -> Stream:
+    """Open a stream whose choice has the law of a mechanism, whatever the chunks.
+
+    ``kind`` is "exponential" or "permute_and_flip", and ``rate`` what scores are multiplied by,
+    epsilon / spread. With a ``k`` above 1 that many exponential mechanisms choose one after the
+    other, without replacement; permute-and-flip chooses once.
+
+    Guarantee:
+        Neighbours: those between which the scores change by amounts that differ by at most a
+            spread s.
+        Loss: for each of the k choices, rate * s: a bounded range for the exponential mechanism,
+            pure for permute-and-flip.
+        Numerics: exact.
+        Proof: docs/proofs/top-k.md, theorems 1 to 4.
+    """
+    if kind not in _NOISES:
+        raise ValueError(f"kind must be 'exponential' or 'permute_and_flip', got {kind!r}")
+    many, factor = positive_whole("k", k), positive("rate", rate)
+    if many > 1 and kind == "permute_and_flip":
+        raise ValueError("permute-and-flip chooses one candidate; for more use 'exponential'")
+    if not LEAST_RATE <= factor <= LARGEST_RATE:
+        raise ValueError("rate must be a number between 2**-1000 and 2**1000")
+    return Stream(Race(_NOISES[kind], factor, many))
+
+
+def score_block(scores: object) -> Array:
+    """Return scores as an array that a race takes: int64, uint64, float64 or exact fractions.
+
+    Guarantee: none needed; what it returns is as private as what it takes.
+    """
+    read = read_scores(scores)
+    if isinstance(read, list):
+        exact = np.empty(len(read), dtype=object)
+        exact[:] = read
+        return exact
+    best_of_array(read)  # refuses what is not finite
+    return read

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choosing in one line: which mechanism is used, with which law, and what is refused."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sordino.mechanisms.choose import (
+    Exponential,
+    Generalised,
+    Integers,
+    NoisyMax,
+    PermuteAndFlip,
+    Product,
+    Strings,
+    choose,
+)
+from sordino.testing import replay
+from tests.statistical.frequencies import assert_fits
+from tests.statistical.seeded import SeededBits
+
+NAMES = ["a", "b", "c"]
+SCORES = [3, 1, 4]
+DRAWS = 800
+
+
+def draws(*arguments: Any, **options: Any) -> list[Any]:
+    with replay(SeededBits(20269)):
+        return [choose(*arguments, **options) for _ in range(DRAWS)]
+
+
+def named(law: Any) -> dict[Any, float]:
+    shares = np.asarray(law) / np.sum(law)
+    return dict(zip(NAMES, shares.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "mechanism"),
+    [
+        ({}, PermuteAndFlip(sensitivity=1, epsilon=1)),
+        ({"monotone": True}, PermuteAndFlip(sensitivity=1, epsilon=1, monotone=True)),
+        ({"sensitivity": 2, "spread": 3}, PermuteAndFlip(sensitivity=2, epsilon=1, spread=3)),
+        ({"uses": 2}, Exponential(sensitivity=1, epsilon=1)),
+        ({"mechanism": "exponential"}, Exponential(sensitivity=1, epsilon=1)),
+        (
+            {"mechanism": "exponential", "monotone": True},
+            Exponential(sensitivity=1, epsilon=1, monotone=True),
+        ),
+        ({"mechanism": "permute_and_flip", "uses": 9}, PermuteAndFlip(sensitivity=1, epsilon=1)),
+        ({"mechanism": "noisy_max"}, NoisyMax(sensitivity=1, epsilon=1, noise="laplace")),
+        ({"noise": "laplace"}, NoisyMax(sensitivity=1, epsilon=1, noise="laplace")),
+        ({"noise": "gumbel"}, Exponential(sensitivity=1, epsilon=1)),
+        (
+            {"noise": "exponential", "mechanism": "noisy_max"},
+            PermuteAndFlip(sensitivity=1, epsilon=1),
+        ),
+        ({"sensitivity": [1, 2, 1]}, Generalised(sensitivities=[1, 2, 1], epsilon=1)),
+        (
+            {"sensitivity": np.array([1, 2, 1]), "uses": 5},
+            Generalised(sensitivities=[1, 2, 1], epsilon=1, mechanism="exponential"),
+        ),
+    ],
+    ids=str,
+)
+def test_the_options_name_the_mechanism(options: dict[str, Any], mechanism: Any) -> None:
+    assert_fits(draws(NAMES, SCORES, epsilon=1, **options), named(mechanism.probabilities(SCORES)))
+
+
+@pytest.mark.parametrize("options", [{}, {"mechanism": "exponential"}], ids=str)
+def test_a_base_is_a_public_prior(options: dict[str, Any]) -> None:
+    base = [1, 5, 0]
+    law = Exponential(sensitivity=1, epsilon=1).probabilities(SCORES, base=base)
+    drawn = draws(NAMES, SCORES, epsilon=1, base=base, **options)
+    assert_fits(drawn, {name: p for name, p in named(law).items() if p})
+
+
+@pytest.mark.parametrize("kind", ["permute_and_flip", "exponential"])
+@pytest.mark.parametrize("default", [-2, 1, 3, 6])
+def test_an_implicit_domain_has_the_law_of_the_list(kind: Any, default: int) -> None:
+    """Scores above, below and equal to the default one; every member by its own name."""
+    domain = Product(["f", "m"], Strings("ab", longest=1))
+    members: list[Any] = [domain.member(number) for number in range(domain.size)]
+    counts = {members[2]: 3, members[0]: 1}
+    maker: Any = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential}[kind]
+    law = maker(sensitivity=1, epsilon=1).probabilities([counts.get(m, default) for m in members])
+    drawn = draws(domain, counts, epsilon=1, default_score=default, mechanism=kind)
+    assert_fits(drawn, dict(zip(members, law.tolist(), strict=True)))
+
+
+@pytest.mark.parametrize("counts", [{}, {0: 7}], ids=str)
+def test_an_implicit_domain_may_have_nobody_in_it(counts: dict[int, int]) -> None:
+    """An error for empty data would tell that the data are empty."""
+    law = PermuteAndFlip(sensitivity=1, epsilon=1).probabilities([counts.get(0, 0), 0, 0])
+    for domain, options in ((Integers(0, 2), {}), (None, {"domain_size": 3})):
+        drawn = draws(domain, counts, epsilon=1, **options)
+        assert_fits(drawn, dict(enumerate(law.tolist())))
+
+
+def test_a_huge_domain_takes_the_time_of_what_is_listed() -> None:
+    counts = {n * 10**12 + 7: 100 + n for n in range(50)}
+    with replay(SeededBits(3)):
+        found = choose(Integers(0, 10**18), counts, epsilon=10)
+        assert found in counts
+        assert choose([5, 10**17], [500, 3], domain_size=10**18, epsilon=1) == 5
+        assert 0 <= choose([5], [0], domain_size=10**18, epsilon=1) < 10**18
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0, 900, 0],
+        np.array([0, 900, 0]),
+        pd.Series([0, 900, 0]),
+        pl.Series([0.0, 900.0, 0.0]),
+        pd.Series({"b": 900}),
+        {"b": 900, "a": 1},
+        lambda name: 900 if name == "b" else 0,
+        [Fraction(1, 3), 900.5, 10**2],
+        (score for score in (0, 900, 0)),
+        {"x": 0, "y": 900, "z": 0}.values(),
+    ],
+    ids=lambda scores: type(scores).__name__,
+)
+def test_scores_come_in_many_ways(scores: Any) -> None:
+    assert choose(NAMES, scores, epsilon=1) == "b"
+
+
+REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"mechanism": "gaussian"}, ValueError, "mechanism must be one of permute_and_flip, e"),
+    ({"noise": "gaussian"}, ValueError, "noise must be one of laplace, gumbel, exponential, got"),
+    ({"noise": "laplace", "mechanism": "exponential"}, ValueError, "noise goes with mechanism="),
+    ({"base": [1, 1, 1], "mechanism": "noisy_max"}, ValueError, "base goes with mechanism='exp"),
+    ({"base": [1, 1, 1], "mechanism": "permute_and_flip"}, ValueError, "base goes with mechanism="),
+    ({"base": [1, 1, 1], "noise": "laplace"}, ValueError, "base goes with mechanism='exponential'"),
+    ({"base": [1, 1]}, ValueError, "base must have one weight for each of 3 candidates, got 2"),
+    ({"sensitivity": 0}, ValueError, "sensitivity must be a positive number, got 0"),
+    ({"sensitivity": [1, 2]}, ValueError, "there must be one score for each of 2 sensitivities"),
+    ({"sensitivity": [1, 0, 1]}, ValueError, "a sensitivity must be a positive number, got 0"),
+    ({"sensitivity": [1, 1, 1], "monotone": True}, ValueError, "a list of sensitivities goes w"),
+    ({"sensitivity": [1, 1, 1], "spread": 1}, ValueError, "a list of sensitivities goes w"),
+    ({"sensitivity": [1, 1, 1], "base": [1, 1, 1]}, ValueError, "a list of sensitivities goes w"),
+    ({"sensitivity": [1, 1, 1], "noise": "laplace"}, ValueError, "a list of sensitivities goes w"),
+    ({"sensitivity": "1"}, TypeError, "a sensitivity must be a positive number, got '1'"),
+    ({"epsilon": math.nan}, ValueError, "epsilon must be a positive number, got nan"),
+    ({"epsilon": "1"}, TypeError, "epsilon must be a positive number, got '1'"),
+    ({"spread": 3}, ValueError, "spread must be at most twice the sensitivity, which is 2, got 3"),
+    ({"monotone": True, "spread": 1}, ValueError, "state either monotone=True or a spread"),
+    ({"monotone": 1}, TypeError, "monotone must be True or False, got a value"),
+    ({"public_domain": 1}, TypeError, "public_domain must be True or False, got a value"),
+    ({"uses": 0}, ValueError, "uses must be a positive whole number, got 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "error", "message"), REFUSED, ids=lambda case: str(case)[:50])
+def test_options_that_do_not_go_together_are_refused(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"^{message}"):
+        choose(NAMES, SCORES, **{"epsilon": 1} | options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"noise": "laplace"},
+        {"mechanism": "noisy_max"},
+        {"base": [1, 1, 1]},
+        {"sensitivity": [1, 1, 1]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("counts", [{0: 1}, {2: 1, 0: 3, 1: 5}], ids=str)
+def test_what_goes_by_the_order_needs_a_public_order(
+    counts: dict[int, int], options: dict[str, Any]
+) -> None:
+    """The order in which a mapping lists its candidates may come from the data, even a full one."""
+    implicit: list[tuple[Any, dict[str, Any]]] = [
+        (Integers(0, 2), {}),
+        (range(3), {}),
+        (None, {"domain_size": 3}),
+    ]
+    for domain, more in implicit:
+        with pytest.raises(ValueError, match="go by the order of the candidates; list the candid"):
+            choose(domain, counts, epsilon=1, **options, **more)
+    assert choose([0, 1, 2], {1: 9000}, epsilon=1, **options) == 1
+
+
+@pytest.mark.parametrize(
+    ("scores", "error"),
+    [
+        ([41957, 1], ValueError),
+        ([41957.5, math.nan, 1], ValueError),
+        ([41957, "x", 1], TypeError),
+        ([[41957, 1, 2]] * 3, TypeError),
+        ([41957, None, 1], TypeError),
+        ({"a": 41957, "secret": 3}, ValueError),
+        (lambda _: math.inf, ValueError),
+    ],
+    ids=lambda case: getattr(case, "__name__", type(case).__name__),
+)
+def test_no_message_quotes_a_score_or_a_key(scores: Any, error: type[Exception]) -> None:
+    for options in ({}, {"mechanism": "exponential"}, {"base": [1, 1, 1]}):
+        with pytest.raises(error) as raised:
+            choose(NAMES, scores, epsilon=1, **options)
+        assert "41957" not in str(raised.value)
+        assert "secret" not in str(raised.value)
+        assert "\n" not in str(raised.value)
