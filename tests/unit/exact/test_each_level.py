@@ -31,13 +31,14 @@ def test_floors_are_close_to_the_exact_exponents(scores: npt.NDArray[Any], rate:
     levels = array_levels(scores, rate, best)
     assert isinstance(levels, EachLevels)
     for index, score in enumerate(scores.tolist()):
-        exact = rate * (Fraction(best) - Fraction(score))
+        exact: Fraction = rate * (Fraction(best) - Fraction(score))
         assert levels.floor(index) == exact
         if exact >= 2**1000:
             assert 2.0**1000 <= levels.floors[index] <= exact
         else:
-            assert abs(Fraction(float(levels.floors[index])) - exact) <= max(exact, 1) / 2**49
-        assert levels.find(index, 0) == (index, 0)
+            bound = (exact if exact > 1 else Fraction(1)) / 2**49
+            assert abs(Fraction(float(levels.floors[index])) - exact) <= bound
+        assert tuple(levels.find(index, 0)) == (index, 0)
 
 
 def test_many_candidates_and_extreme_rates_are_sorted_into_levels_instead() -> None:
@@ -50,7 +51,7 @@ def test_many_candidates_and_extreme_rates_are_sorted_into_levels_instead() -> N
 
 
 def test_the_winner_of_all_coins_is_uniform_among_those_that_came_up() -> None:
-    levels = EachLevels(np.array([0.0, 1.0]), lambda index: Fraction(index))
+    levels = EachLevels(np.array([0.0, 1.0]), Fraction)
     lost = math.floor((1 - math.exp(-1)) * 2**64)  # about where the second coin stops failing
     low, high = lost - 2**30, lost + 2**30
     assert by_flips(levels, Words([0, low]))[0] == 0  # only the first survives: nothing to choose
@@ -59,7 +60,7 @@ def test_the_winner_of_all_coins_is_uniform_among_those_that_came_up() -> None:
 
 
 def test_a_word_that_ties_with_a_coin_is_refined() -> None:
-    levels = EachLevels(np.array([0.0, 1.0]), lambda index: Fraction(index))
+    levels = EachLevels(np.array([0.0, 1.0]), Fraction)
     digits = 1 - Fraction(  # 1 - e^-1 to far more digits than the first word has
         "0.367879441171442321595523770161460867445811131031767834507836801697461495744899803357"
     )
