@@ -11,7 +11,7 @@ CONFIDENCE = 0.95
 LONGEST_STAY = 30
 
 People = tuple[Person, ...]
-Mechanism = so.Laplace | so.Gaussian
+Mechanism = so.Laplace | so.Gaussian | so.PermuteAndFlip
 
 
 class Interval(NamedTuple):
@@ -22,6 +22,14 @@ class Interval(NamedTuple):
     low: float
     high: float
     exact: float
+
+
+class Choice(NamedTuple):
+    """A name that was chosen privately, how far behind the best it may be, and the best one."""
+
+    name: str
+    gap: float
+    exact: str
 
 
 class Cost(NamedTuple):
@@ -41,7 +49,8 @@ class Answer:
     short: str
     code: str
     mechanisms: tuple[Mechanism, ...]
-    intervals: tuple[Interval, ...]
+    intervals: tuple[Interval, ...] = ()
+    choice: Choice | None = None
     delta: float = 0.0
 
     @property
@@ -56,20 +65,26 @@ class Answer:
 
 def answers(people: People) -> tuple[Answer, ...]:
     """Ask every question of the demonstration once."""
-    return count_flu(people), count_wards(people), average_stay(people), count_elders(people)
+    return (
+        count_flu(people),
+        count_wards(people),
+        average_stay(people),
+        count_elders(people),
+        choose_ward(people),
+    )
 
 
 def count_flu(people: People) -> Answer:
     """Count the persons with the flu: adding or removing one person moves the count by 1."""
     flu = sum(p.flu for p in people)
-    m = so.Laplace(sensitivity=1, epsilon=0.2)
+    m = so.Laplace(sensitivity=1, epsilon=0.15)
     return Answer(
         question="How many persons had the flu?",
         remark="One person more or less moves a count by 1: that is its sensitivity.",
         short="persons with flu",
         code="""\
 flu = sum(p.flu for p in people)
-m = so.Laplace(sensitivity=1, epsilon=0.2)
+m = so.Laplace(sensitivity=1, epsilon=0.15)
 m.release(flu), m.accuracy(confidence=0.95)""",
         mechanisms=(m,),
         intervals=(_around("", m.release(flu), m.accuracy(confidence=CONFIDENCE), flu),),
@@ -152,6 +167,32 @@ m.release(elders), m.accuracy(confidence=0.95)""",
         mechanisms=(m,),
         intervals=(_around("", m.release(elders), m.accuracy(confidence=CONFIDENCE), elders),),
         delta=1e-6,
+    )
+
+
+def choose_ward(people: People) -> Answer:
+    """Choose the ward with the most persons with the flu: the answer is a name, not a number."""
+    flu = [sum(p.flu for p in people if p.ward == ward) for ward in WARDS]
+    m = so.PermuteAndFlip(sensitivity=1, epsilon=0.05, monotone=True)
+    gap = m.accuracy(confidence=CONFIDENCE, candidates=len(WARDS)).gap
+    exact = WARDS[flu.index(max(flu))]
+    return Answer(
+        question="Which ward had the most persons with the flu?",
+        remark="The answer is a name out of a public list, and the noise goes into the choice. "
+        "One person more or less moves all counts the same way, so they are monotone.",
+        short="ward with most flu",
+        code="""\
+flu = [
+    sum(p.flu for p in people if p.ward == w)
+    for w in WARDS
+]
+m = so.PermuteAndFlip(
+    sensitivity=1, epsilon=0.05, monotone=True
+)
+WARDS[m.release(flu)]
+m.accuracy(confidence=0.95, candidates=5)""",
+        mechanisms=(m,),
+        choice=Choice(WARDS[m.release(flu)], gap, exact),
     )
 
 

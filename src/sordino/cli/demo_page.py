@@ -19,6 +19,7 @@ from sordino.cli.demo_data import PERSONS, people
 NARROWEST, WIDEST = 40, 100
 ROOMY = 60  # columns from which on there is room for code and pictures
 INDENT = (0, 2, 0, 4)
+_NOISES = {so.Laplace: "Laplace", so.Gaussian: "Gaussian", so.PermuteAndFlip: "in the choice"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,8 @@ def _show_answer(console: Console, ink: Ink, number: int, answer: Answer) -> Non
     if roomy:
         console.print(Padding(Text(answer.code, style="green"), (0, 0, 0, 4), expand=False))
         console.print()
-    console.print(Padding(_picture(answer, console.width, ink), INDENT, expand=False))
+    drawn = _picture(answer, console.width, ink) if answer.intervals else _name(answer, roomy)
+    console.print(Padding(drawn, INDENT, expand=False))
 
 
 def _picture(answer: Answer, width: int, ink: Ink) -> Text:
@@ -135,6 +137,17 @@ def _picture(answer: Answer, width: int, ink: Ink) -> Text:
             )
         )
     return Text("\n", no_wrap=True).join(lines)
+
+
+def _name(answer: Answer, roomy: bool) -> Text:
+    """Write the name that was chosen, how far behind it may be, and the best one."""
+    if answer.choice is None:
+        raise ValueError(f"there is no answer to {answer.question!r}")
+    name, gap, exact = answer.choice
+    behind = f"less than {gap:.0f} behind the best, in 95 % of runs"
+    return Text.assemble(
+        (name, "bold cyan"), f"  {behind}" if roomy else "", (f"  exact {exact}", "yellow")
+    )
 
 
 def draw(interval: Interval, axis: tuple[float, float], room: int, ink: Ink, *, bar: bool) -> Text:
@@ -184,7 +197,7 @@ def _bill(asked: tuple[Answer, ...], width: int) -> Padding:
             name, footer=f"{value:.3g}", justify="right", footer_style="bold cyan", no_wrap=True
         )
     for answer in asked:
-        noise = [type(answer.mechanisms[0]).__name__] if noisy else []
+        noise = [_NOISES[type(answer.mechanisms[0])]] if noisy else []
         table.add_row(answer.short, *noise, *(f"{value:.3g}" for value in [*answer.cost][shown]))
     return Padding(table, INDENT, expand=False)
 

@@ -92,7 +92,7 @@ def choose(
     sensitivity: Annotated[str, typer.Option(help="The most that one row may add.")] = "1",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Choose the candidate that most rows name, without giving any row away."""
+    """Choose the candidate that most rows name."""
     from sordino.cli import choose as command  # numpy is loaded only here
 
     request = command.Request(

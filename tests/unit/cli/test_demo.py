@@ -23,7 +23,9 @@ def test_the_code_shown_makes_the_mechanisms_used(answer: Answer) -> None:
         return made[-1]
 
     recorder = SimpleNamespace(
-        Laplace=partial(remember, so.Laplace), Gaussian=partial(remember, so.Gaussian)
+        Laplace=partial(remember, so.Laplace),
+        Gaussian=partial(remember, so.Gaussian),
+        PermuteAndFlip=partial(remember, so.PermuteAndFlip),
     )
     exec(answer.code, {"so": recorder, "np": np, "people": PEOPLE, "WARDS": WARDS})  # noqa: S102
     assert made == list(answer.mechanisms)
@@ -36,7 +38,7 @@ def test_the_private_value_lies_inside_its_error_bar(answer: Answer) -> None:
 
 
 def test_counts_are_released_as_integers() -> None:
-    flu, wards, _, elders = ANSWERS
+    flu, wards, _, elders, _ = ANSWERS
     for interval in (*flu.intervals, *wards.intervals, *elders.intervals):
         assert type(interval.noisy) is int
 
@@ -45,6 +47,14 @@ def test_the_exact_average_counts_long_stays_up_to_thirty_days_as_the_question_s
     (mean,) = ANSWERS[2].intervals
     assert "counting at most 30 days each" in ANSWERS[2].question
     assert mean.exact == sum(min(person.days, 30) for person in PEOPLE) / len(PEOPLE)
+
+
+def test_the_ward_chosen_is_one_of_the_list_with_a_gap_known_beforehand() -> None:
+    choice = ANSWERS[-1].choice
+    assert choice is not None
+    assert choice.name in WARDS
+    assert choice.exact == "Medicine"
+    assert choice.gap == pytest.approx(73, abs=1)
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.short)
