@@ -14,35 +14,52 @@ __all__ = [
     "Integers",
     "Interval",
     "JointTopK",
+    "KeySelection",
     "Laplace",
     "Loss",
+    "Neighbours",
     "NoisyMax",
     "Odometer",
     "PermuteAndFlip",
+    "PrivateBounds",
     "Product",
+    "ProposeTestRelease",
     "Quantiles",
     "Strings",
     "TopK",
+    "Units",
     "__version__",
+    "add_remove",
     "best_of",
     "best_price",
+    "bound_contributions",
     "calibrate",
+    "check_distance",
     "choose",
     "choose_in",
     "compose",
     "explain_composition",
+    "fresh_secret",
     "losses",
     "median",
+    "private_bounds",
     "quantiles",
+    "replace_one",
+    "select_keys",
+    "sensitivity",
+    "smooth",
     "theorems",
     "top_k",
+    "why",
 ]
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sordino import theorems
-    from sordino.mechanisms import Gaussian, Laplace
+    from sordino import sensitivity, theorems
+    from sordino.exact.hashing import fresh_secret
+    from sordino.mechanisms import Gaussian, Laplace, smooth
+    from sordino.mechanisms.bounds import PrivateBounds, private_bounds
     from sordino.mechanisms.choose import (
         AboveThreshold,
         BestOf,
@@ -65,23 +82,35 @@ if TYPE_CHECKING:
         quantiles,
         top_k,
     )
+    from sordino.mechanisms.partitions import KeySelection, select_keys
+    from sordino.mechanisms.propose_test_release import ProposeTestRelease, check_distance
     from sordino.privacy import Budget, Filter, Loss, Odometer, calibrate, compose, losses
+    from sordino.sensitivity import Neighbours, Units, why
+    from sordino.sensitivity.bounding import bound_contributions
+    from sordino.sensitivity.neighbours import add_remove, replace_one
     from sordino.theorems.explain import explain_composition
 else:
     _HOMES = {
-        "sordino.mechanisms": ("Gaussian", "Laplace"),
+        "sordino.exact.hashing": ("fresh_secret",),
+        "sordino.mechanisms": ("Gaussian", "Laplace", "smooth"),
+        "sordino.mechanisms.bounds": ("PrivateBounds", "private_bounds"),
         "sordino.mechanisms.choose": (
             "AboveThreshold", "BestOf", "Exponential", "Generalised", "Integers", "Interval",
             "JointTopK", "NoisyMax", "PermuteAndFlip", "Product", "Quantiles", "Strings", "TopK",
             "best_of", "best_price", "choose", "choose_in", "median", "quantiles", "top_k",
         ),
+        "sordino.mechanisms.partitions": ("KeySelection", "select_keys"),
+        "sordino.mechanisms.propose_test_release": ("ProposeTestRelease", "check_distance"),
         "sordino.privacy": (
             "Budget", "Filter", "Loss", "Odometer", "calibrate", "compose", "losses",
         ),
+        "sordino.sensitivity": ("Neighbours", "Units", "why"),
+        "sordino.sensitivity.bounding": ("bound_contributions",),
+        "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
         "sordino.theorems.explain": ("explain_composition",),
-        "sordino": ("theorems",),
+        "sordino": ("sensitivity", "theorems"),
     }  # fmt: skip
-    _MODULES = ("losses", "theorems")
+    _MODULES = ("losses", "sensitivity", "smooth", "theorems")
 
     def __getattr__(name):
         """Load a name when it is first used, so that `import sordino` stays fast."""

@@ -10,7 +10,11 @@ import sordino
 from tests.house.tree import modules, public, signatures
 
 SEEDS = {"seed", "random_state", "rng", "generator"}
-PROMISING = [*public("sordino.mechanisms"), *public("sordino.privacy")]
+PROMISING = [
+    *public("sordino.mechanisms"),
+    *public("sordino.privacy"),
+    *public("sordino.sensitivity"),
+]
 
 
 def qualified(thing: type | FunctionType) -> str:

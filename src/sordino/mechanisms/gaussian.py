@@ -36,6 +36,7 @@ from sordino.privacy.discrete_gaussian import (
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.vectors import FINE
+from sordino.sensitivity.norms import Sensitivity
 
 _UNIT = 2**60  # a sensitivity so large that the integers are as good as the real line
 _LEAST_EPSILON, _LARGEST_EPSILON = Fraction(1, 2**100), 2.0**400
@@ -75,6 +76,7 @@ class Gaussian:
 
     sensitivity: Fraction
     whole: bool
+    _square: int | None
     epsilon: Fraction | None
     delta: Fraction | None
     rho: Fraction | None
@@ -83,6 +85,7 @@ class Gaussian:
     grid: Fraction = field(compare=False)
     variance: Fraction = field(compare=False)
     loss: Loss = field(compare=False)
+    _given: int | Fraction | Sensitivity = field(compare=False)
     noise: DiscreteGaussian = field(compare=False)
     _exponent: int = field(compare=False)
     _sampler: Sampler | None = field(compare=False)
@@ -90,23 +93,34 @@ class Gaussian:
     def __init__(
         self,
         *,
-        sensitivity: Number,
+        sensitivity: Number | Sensitivity,
         epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
         sigma: Number | None = None,
         coordinates: Integer | None = None,
     ) -> None:
-        whole = is_integer(sensitivity)
-        length = (positive if whole else covering)("sensitivity", sensitivity)
+        given, square = sensitivity, None  # square: of the L2 norm of integers, such as 2
+        if isinstance(sensitivity, Sensitivity):
+            square = sensitivity.l2_squared.numerator if sensitivity.whole else None
+            sensitivity = sensitivity.l2_number
+        whole = is_integer(sensitivity) or square is not None
+        length = (positive if is_integer(sensitivity) else covering)("sensitivity", sensitivity)
+        square = length.numerator**2 if is_integer(sensitivity) else square
         asked = _asked(epsilon, delta, rho, sigma)
         most = None if coordinates is None else positive_whole("coordinates", coordinates)
-        exponent, loss = (_on_integers if whole else _on_grid)(asked, length, most)
+        if square is None:
+            exponent, loss = _on_grid(asked, length, most)
+        else:
+            exponent, loss = _on_integers(asked, square, most)
         if not SMALLEST_SCALE**2 <= loss.variance <= LARGEST_SCALE**2:
             raise _out_of_range(asked, wide=loss.variance > 1)
+        typed = length.numerator if whole else length
         keep = object.__setattr__
         keep(self, "sensitivity", length)
         keep(self, "whole", whole)
+        keep(self, "_square", square)
+        keep(self, "_given", given if isinstance(given, Sensitivity) else typed)
         keep(self, "epsilon", asked.epsilon)
         keep(self, "delta", asked.delta)
         keep(self, "rho", asked.rho)
@@ -126,9 +140,8 @@ class Gaussian:
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments that make this mechanism, leaving out those that were not given."""
-        length = self.sensitivity.numerator if self.whole else self.sensitivity
         given = {
-            "sensitivity": length,
+            "sensitivity": self._given,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
@@ -138,9 +151,12 @@ class Gaussian:
         return {name: value for name, value in given.items() if value is not None}
 
     def __repr__(self) -> str:
-        shown = {name: written(Fraction(value)) for name, value in self._arguments().items()}
-        if not self.whole:
-            shown["sensitivity"] = written_real(self.sensitivity)
+        given = self._arguments()
+        length = given.pop("sensitivity")
+        if not isinstance(length, Sensitivity):
+            length = written(self.sensitivity) if self.whole else written_real(self.sensitivity)
+        shown = {"sensitivity": str(length) if isinstance(length, str) else repr(length)}
+        shown |= {name: written(Fraction(value)) for name, value in given.items()}
         return f"Gaussian({', '.join(f'{name}={text}' for name, text in shown.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -164,7 +180,7 @@ class Gaussian:
             return release_reals(value, sampler, exponent=self._exponent, most=most)
         if type(value) is int:
             return value + sampler.one()
-        whole = self.sensitivity.numerator
+        whole = math.ceil(self.sensitivity)
         return release_integers(value, sampler, sensitivity=whole, most=self.coordinates)
 
     def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
@@ -267,9 +283,8 @@ def _out_of_range(asked: _Asked, *, wide: bool) -> ValueError:
     return ValueError(f"{what} {verb} too {side} for this sensitivity, got {got}; {drawn}")
 
 
-def _on_integers(asked: _Asked, length: Fraction, most: int | None) -> tuple[int, DiscreteGaussian]:
-    """Return the exponent of the grid, 0, and the loss."""
-    norm = length.numerator**2
+def _on_integers(asked: _Asked, norm: int, most: int | None) -> tuple[int, DiscreteGaussian]:
+    """Return the exponent of the grid, 0, and the loss for a squared sensitivity."""
     variance = _variance(asked, norm, most, SMALLEST_SCALE**2, LARGEST_SCALE**2)
     return 0, DiscreteGaussian(variance=variance, squared_sensitivity=norm, coordinates=most)
 

@@ -26,6 +26,7 @@ from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l1_on_grid, 
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.loss import Loss, single
+from sordino.sensitivity.norms import Sensitivity
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -66,7 +67,9 @@ class Laplace:
     _exponent: int = field(compare=False)
     _sampler: Sampler | None = field(compare=False)
 
-    def __init__(self, *, sensitivity: Number, epsilon: Number) -> None:
+    def __init__(self, *, sensitivity: Number | Sensitivity, epsilon: Number) -> None:
+        if isinstance(sensitivity, Sensitivity):
+            sensitivity = sensitivity.l1_number
         whole, price = is_integer(sensitivity), positive("epsilon", epsilon)
         length = (positive if whole else covering)("sensitivity", sensitivity)
         exponent = 0 if whole else _exponent(length, price)

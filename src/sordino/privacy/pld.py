@@ -24,6 +24,7 @@ _MOST_POINTS = 1 << 22
 _COARSE = 1500
 _MANY = 1 << 18  # points beyond which the tilt is guessed instead of searched for
 _FINER = 4  # how much finer the grid may be for the sake of meeting all atoms
+_LEAST_VARIANCE = 2.0**-40
 _MOST_ATOMS = 64
 _MOST_USES = 10**9  # beyond, the rounding of the transforms hides everything
 _MANY_PARTS = 256  # for so many the variance of pure ones is guessed from their epsilon
@@ -201,6 +202,8 @@ def _variance(leaf: Leaf, tail: float, reverse: bool, *, quick: bool) -> float:
     if math.isfinite(leaf.rho):
         return 2 * leaf.rho
     low, high = leaf.reach(tail)
+    if high <= low:  # every loss that is bounded is 0
+        return _LEAST_VARIANCE
     rough = above(leaf, step=(high - low) / _COARSE, tail=tail, reverse=reverse)
     losses = rough.losses
     weight = float(rough.mass.sum())

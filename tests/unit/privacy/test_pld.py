@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from sordino.privacy import losses
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.discrete_laplace import DiscreteLaplace
@@ -270,3 +271,14 @@ def test_absurdly_many_uses_have_no_distribution_and_say_so() -> None:
     whole = pld((Pure(epsilon=Fraction(1, 10**8)), 10**15))
     assert whole.epsilon(delta=1e-6) == Bracket(0.0, math.inf)
     assert whole.delta(epsilon=1.0) == Bracket(0.0, 1.0)
+
+
+def test_losses_that_are_zero_or_unbounded_compose() -> None:
+    """With probability 1/10 all is told, and otherwise nothing."""
+    telling = losses.pmfs([0.9, 0.1, 0], [0.9, 0, 0.1])
+    assert (3 * telling).delta(epsilon=1) == pytest.approx(1 - 0.9**3, rel=1e-9, abs=0)
+    assert (2 * telling).epsilon(delta=0.18) == math.inf
+    assert (2 * telling).epsilon(delta=0.3) <= 1e-3
+    mixed = telling + losses.pure(epsilon=1)
+    assert mixed.epsilon(delta=0.1001) <= 1
+    assert mixed.epsilon(delta=0.0999) == math.inf

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The highest probabilities with which a key may be kept, for each number of units that have it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.balls import Ball, ball, ceiling, enclose, is_positive, round_up
+from sordino.exact.coins import FILTER_MARGIN, fresh_words
+from sordino.exact.entropy import Bits
+from sordino.exact.rounding import up_as_printed
+from sordino.exact.tables import WORD_BITS, LazyUniform
+from sordino.privacy.calibrate import least
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+_LARGEST_TABLE = 1 << 11  # beyond, epsilon is so small that doubles are close enough
+_UNIT = 2.0**-64
+_KEPT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class OptimalLaw:
+    """Keep a key that n units have with pi(n): the highest that (epsilon, delta) allows.
+
+    pi(0) = 0, and pi(n) is the least of e^epsilon pi(n-1) + delta, of
+    1 - e^-epsilon (1 - pi(n-1) - delta), and of 1. The first is the least up to ``turn``; from
+    there on the second is, up to ``last``; beyond that pi is 1.
+
+    >>> law = OptimalLaw(Fraction(1), Fraction(1, 10**5))
+    >>> law.turn, law.last, law.probability(2), law.probability(23)
+    (11, 22, 3.7182818284590455e-05, 1.0)
+
+    Guarantee:
+        Neighbours: one unit more or less has the key.
+        Loss: (epsilon, delta), and no other law with it keeps any key more often.
+        Numerics: ``turn`` and ``last`` are certain; ``probability`` is rounded up; draws are exact.
+        Proof: docs/proofs/partitions.md, theorem 2 (Desfontaines, Voss, Gipson, Mandayam 2022).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def turn(self) -> int:
+        """The last n whose probability follows the first of the two rules."""
+        return _ends(self.epsilon, self.delta)[0]
+
+    @property
+    def last(self) -> int:
+        """The largest n whose probability may be below 1."""
+        return _ends(self.epsilon, self.delta)[1]
+
+    def ball(self, n: int) -> Ball:
+        """Return the probability as a certified ball.
+
+        Guarantee: none needed; public inputs only.
+        """
+        turn, last = _ends(self.epsilon, self.delta)
+        if n <= 0:
+            return ball(0)
+        if n > last:
+            return ball(1)
+        if n <= turn:
+            return _rising(self.epsilon, self.delta, n)
+        return 1 - _missing(self.epsilon, self.delta, turn, n)
+
+    def probability(self, n: int) -> float:
+        """Return the probability that a key is kept that n units have.
+
+        Guarantee: none needed; public inputs only.
+        """
+        if n <= 0 or n > self.last:
+            return float(n > 0)
+        if n == 1:
+            return up_as_printed(self.delta)
+        return min(round_up(lambda: self.ball(n)), 1.0)
+
+    def count_for(self, probability: Fraction, *, lowest: int = 1) -> int:
+        """Return the least n that is kept with at least this probability.
+
+        Guarantee: none needed; public inputs only.
+        """
+
+        def reaches(n: int) -> bool:
+            if n == 1:
+                return self.delta >= probability
+            return n > self.last or is_positive(lambda: self.ball(n) - ball(probability))
+
+        return least(reaches, lowest, self.last + 1)
+
+    def draw(self, counts: Integers, bits: Bits) -> Booleans:
+        """Decide for each count, independently, whether its key is kept.
+
+        Guarantee:
+            Neighbours: one unit more or less has a key.
+            Loss: that of the law, for each key; a count of 0 is never kept and takes no draw.
+            Numerics: exact; doubles decide only where they are certain to agree with the law.
+            Proof: docs/proofs/partitions.md, theorem 2; docs/proofs/sampling.md.
+        """
+        kept = counts > self.last
+        open_places = np.flatnonzero((counts > 0) & ~kept)
+        if open_places.size == 0:
+            return kept
+        words = fresh_words(open_places.size, bits)
+        margin = self._doubles(counts[open_places]) - words * _UNIT
+        kept[open_places] = margin > 0
+        for tied in np.flatnonzero(np.abs(margin) < FILTER_MARGIN).tolist():
+            place = int(open_places[tied])
+            kept[place] = self.keeps(int(counts[place]), int(words[tied]), bits)
+        return kept
+
+    def keeps(self, n: int, word: int, bits: Bits) -> bool:
+        """Decide one key by certified arithmetic; ``word`` has the first 64 bits of the draw.
+
+        Guarantee: as for draw.
+        """
+        number = LazyUniform(word, WORD_BITS, bits)
+        return number.below(lambda width: enclose(lambda: self.ball(n), width))
+
+    def _doubles(self, counts: Integers) -> Floats:
+        """Return pi(n), each within 2**-41, for n from 1 to ``last``."""
+        if self.last <= _LARGEST_TABLE:
+            return _table(self)[counts]
+        # Here n epsilon is below 800, and epsilon below 1: doubles lose no more than ten bits.
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        base = delta / math.expm1(epsilon)
+        rising = base * np.expm1(np.minimum(counts, self.turn) * epsilon)
+        beyond = np.maximum(counts - self.turn, 0)
+        # Equal to ``rising`` up to the turn, where beyond is 0.
+        found: Floats = 1 - ((1 - rising + base) * np.exp(-beyond * epsilon) - base)
+        return found
+
+
+def _rising(epsilon: Fraction, delta: Fraction, n: int) -> Ball:
+    return ball(delta) * ball(n * epsilon).expm1() / ball(epsilon).expm1()
+
+
+def _missing(epsilon: Fraction, delta: Fraction, turn: int, n: int) -> Ball:
+    """Return 1 - pi(n) for n from the turn to the last."""
+    rest = ball(delta) / ball(epsilon).expm1()
+    top = 1 - _rising(epsilon, delta, turn) + rest
+    return top * (-ball((n - turn) * epsilon)).exp() - rest
+
+
+@lru_cache(maxsize=_KEPT)
+def _ends(epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
+    """Return the turn and the last; neither logarithm is ever a whole number of epsilons."""
+
+    def turning() -> Ball:
+        shrunk = (-ball(epsilon)).exp()
+        share = (1 - shrunk) / (1 + shrunk)
+        return -(ball((1 - delta) / delta) * share).log1p() / ball(epsilon)
+
+    turn = 1 - ceiling(turning)
+
+    def lasting() -> Ball:
+        rest = ball(delta) / ball(epsilon).expm1()
+        return -((1 - _rising(epsilon, delta, turn)) / rest).log1p() / ball(epsilon)
+
+    return turn, turn - ceiling(lasting)
+
+
+@lru_cache(maxsize=_KEPT)
+def _table(law: OptimalLaw) -> Floats:
+    return np.array([law.probability(n) for n in range(law.last + 1)])

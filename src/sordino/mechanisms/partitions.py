@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which keys may be told, when the keys themselves come from the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.balls import Ball, ball, ceiling
+from sordino.exact.entropy import system
+from sordino.exact.rational import (
+    Integer,
+    Number,
+    brief,
+    is_integer,
+    positive,
+    positive_whole,
+    probability,
+    written,
+)
+from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE
+from sordino.mechanisms.additive import release_integers
+from sordino.mechanisms.optimal_keys import OptimalLaw
+from sordino.mechanisms.thresholds import (
+    GaussianNoise,
+    LaplaceNoise,
+    Threshold,
+    least_threshold,
+)
+from sordino.privacy import losses
+from sordino.privacy.discrete_gaussian import DiscreteGaussian, least_variance
+from sordino.privacy.loss import Loss, single
+from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+
+_Rule: TypeAlias = OptimalLaw | Threshold
+Method: TypeAlias = Literal["optimal", "laplace", "gaussian"]
+Booleans: TypeAlias = npt.NDArray[np.bool_]
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+_METHODS = ("optimal", "laplace", "gaussian")
+_DIGITS = 64  # bits of the delta of one key
+_COUNTS = "counts must be one column of whole numbers that are not negative"
+_LEAST_LOSS = Fraction(1, 2**40)
+_MANY = 2**62  # a larger count is as good as this one
+
+
+class Selected(NamedTuple):
+    """Which keys are kept, and the noisy counts of those; 0 for all others.
+
+    Guarantee: that of the release it came from.
+    """
+
+    kept: Booleans
+    counts: Integers
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class KeySelection:
+    """Keep keys that enough units have, so that no single unit can put a key on the list.
+
+    A unit has at most ``groups`` keys and is counted once for each of them; contributions must have
+    been cut to that. ``method`` is "optimal", which keeps each key as often as can be and tells
+    nothing else, or "laplace" or "gaussian", which keep the keys whose noisy counts reach the
+    ``threshold`` and tell these counts too, at no further cost. Only keys that some unit has are
+    ever looked at, and a key that is not kept must not be told, nor how many such keys there are.
+
+    To read: ``epsilon``, ``delta``, ``groups``, ``method`` and ``neighbours`` as they were given,
+    ``moves`` (how many keys can change with one unit: ``groups``, or twice that under replace_one),
+    ``threshold`` (the least noisy count kept; None for "optimal") and ``loss``.
+
+    >>> keys = KeySelection(epsilon=1, delta=1e-5, neighbours="add_remove")
+    >>> keys, keys.probability(10), keys.count_for(0.99)
+    (KeySelection(epsilon=1, delta=1e-05, neighbours='add_remove'), 0.12818308050524607, 16)
+    >>> noisy = KeySelection(epsilon=1, delta=1e-5, method="laplace", neighbours="add_remove")
+    >>> noisy.threshold, noisy.count_for(0.99)
+    (13, 17)
+
+    Guarantee:
+        Neighbours: one unit with at most ``groups`` keys, added or removed, or exchanged for
+            another one (``neighbours``).
+        Loss: (epsilon, delta) for each release. For "gaussian" half of delta is for the noise and
+            half for the keys that only one unit has, and ``loss`` composes both.
+        Numerics: exact; thresholds are the least for which the probability that a unit with keys
+            of its own puts any of them on the list is certain to be at most delta, or half of it.
+        Proof: docs/proofs/partitions.md, theorems 2 to 4.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    groups: int
+    method: Method
+    neighbours: Neighbours
+    moves: int = field(compare=False)
+    threshold: int | None = field(compare=False)
+    loss: Loss = field(compare=False)
+    _rule: _Rule = field(compare=False)
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        neighbours: str,
+        groups: Integer = 1,
+        method: Method = "optimal",
+    ) -> None:
+        price, slack = positive("epsilon", epsilon), probability("delta", delta)
+        relation, most = read_neighbours(neighbours), positive_whole("groups", groups)
+        if method not in _METHODS:
+            raise ValueError(f"method must be 'optimal', 'laplace' or 'gaussian', got {method!r}")
+        # Under replace_one a unit can leave all its keys and appear in as many others.
+        moves = most if relation is Neighbours.add_remove else 2 * most
+        rule, loss = _rule(method, price, slack, moves)
+        keep = object.__setattr__
+        keep(self, "epsilon", price)
+        keep(self, "delta", slack)
+        keep(self, "groups", most)
+        keep(self, "method", method)
+        keep(self, "neighbours", relation)
+        keep(self, "moves", moves)
+        keep(self, "threshold", None if isinstance(rule, OptimalLaw) else rule.least)
+        keep(self, "loss", loss)
+        keep(self, "_rule", rule)
+
+    def _arguments(self) -> dict[str, Any]:
+        given = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "groups": None if self.groups == 1 else self.groups,
+            "method": None if self.method == "optimal" else self.method,
+            "neighbours": str(self.neighbours),
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}={value!r}" if isinstance(value, str) else f"{name}={written(Fraction(value))}"
+            for name, value in self._arguments().items()
+        ]
+        return f"KeySelection({', '.join(parts)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make, (self._arguments(),)
+
+    def release(self, counts: object) -> Any:
+        """Decide for each key, given by how many units have it, whether it is kept.
+
+        Returns booleans for "optimal"; otherwise Selected, booleans and the noisy counts of the
+        keys that are kept. Both have an entry for each key, kept or not: hand on the kept keys
+        alone, in an order that does not come from the data, such as their alphabetical one.
+
+        Guarantee: as stated for the mechanism; each release costs the loss once more.
+        """
+        numbers = _read_counts(counts)
+        if isinstance(self._rule, OptimalLaw):
+            return self._rule.draw(numbers, system())
+        return _pass(self._rule, numbers)
+
+    def probability(self, n: Integer) -> float:
+        """Return the probability that a key is kept that n units have, rounded up.
+
+        Guarantee: none needed; public inputs only.
+        """
+        if not is_integer(n) or n < 0:
+            raise ValueError("n must be a whole number of units that is not negative")
+        return self._rule.probability(int(n)) if n else 0.0
+
+    def count_for(self, probability: Number) -> int:
+        """Return how many units a key needs to be kept with at least this probability.
+
+        Guarantee: none needed; public inputs only.
+        """
+        share = positive("probability", probability)
+        if share > 1 or (share == 1 and self.method != "optimal"):
+            bound = "at most 1" if self.method == "optimal" else "below 1"
+            raise ValueError(f"probability must be a positive number {bound}, got {brief(share)}")
+        return self._rule.count_for(share, lowest=1)
+
+
+def select_keys(
+    keys: object,
+    counts: object,
+    *,
+    epsilon: Number,
+    delta: Number,
+    neighbours: str,
+    groups: Integer = 1,
+    method: Method = "optimal",
+) -> Any:
+    """Return the keys that enough units have, in their own order; see KeySelection.
+
+    ``keys`` are different from each other and ``counts`` says how many units have each. With
+    "laplace" and "gaussian" the result is a pair: the keys that are kept, and their noisy counts.
+
+    >>> select_keys(["x", "b"], [1000, 900], epsilon=1, delta=1e-9, neighbours="add_remove")
+    array(['b', 'x'], dtype='<U1')
+
+    Guarantee: as for KeySelection.
+    """
+    rule = KeySelection(
+        epsilon=epsilon, delta=delta, neighbours=neighbours, groups=groups, method=method
+    )
+    names, numbers = np.asarray(keys), _read_counts(counts)
+    if names.shape != numbers.shape:
+        raise ValueError("keys and counts must be columns of one length")
+    order = np.argsort(names, kind="stable")
+    names, numbers = names[order], numbers[order]
+    if names.size and (names[1:] == names[:-1]).any():
+        raise ValueError("some keys are listed twice; add up their units first")
+    found = rule.release(numbers)
+    if isinstance(found, Selected):
+        return names[found.kept], found.counts[found.kept]
+    return names[found]
+
+
+def _rule(method: Method, epsilon: Fraction, delta: Fraction, moves: int) -> tuple[_Rule, Loss]:
+    """Return how keys are decided upon, and the loss of it."""
+    loss = losses.approximate(epsilon=epsilon, delta=delta)
+    match method:
+        case "optimal":
+            return OptimalLaw(epsilon / moves, share_of(delta, moves)), loss
+        case "laplace":
+            return _laplace(epsilon, delta, moves), loss
+        case "gaussian":
+            return _gaussian(epsilon, delta, moves)
+
+
+def _laplace(epsilon: Fraction, delta: Fraction, moves: int) -> Threshold:
+    eta = epsilon / moves
+    if not SMALLEST_SCALE <= 1 / eta <= LARGEST_SCALE:
+        raise _out_of_range(epsilon, wide=eta < 1)
+    near = ceiling(lambda: ball(moves / delta).log() / ball(eta))
+    return least_threshold(LaplaceNoise(eta), hidden=1, times=moves, delta=delta, near=near)
+
+
+def _gaussian(epsilon: Fraction, delta: Fraction, moves: int) -> tuple[Threshold, Loss]:
+    """Spend half of delta on the noise, and half on keys that only one unit has."""
+    half = delta / 2
+    try:
+        variance = least_variance(
+            squared_sensitivity=moves,
+            coordinates=moves,
+            epsilon=epsilon,
+            delta=half,
+            low=SMALLEST_SCALE**2,
+            high=LARGEST_SCALE**2,
+        )
+    except ValueError:
+        raise _out_of_range(epsilon, wide=epsilon < 1) from None
+    noise = DiscreteGaussian(variance=variance, squared_sensitivity=moves, coordinates=moves)
+    # A key of one's own appears with at most ``half``; else all is as if nobody had it, which is a
+    # loss of 0, or less than this least one.
+    loss = single(noise) + losses.approximate(epsilon=_LEAST_LOSS, delta=half)
+
+    def formula() -> Ball:
+        return (2 * ball(variance) * ball(moves / half).log()).sqrt()
+
+    near = ceiling(formula)
+    drawn = GaussianNoise(variance)
+    return least_threshold(drawn, hidden=1, times=moves, delta=half, near=near), loss
+
+
+def _pass(rule: Threshold, counts: Integers) -> Selected:
+    """Add noise to the counts of keys that somebody has, and keep what passes."""
+    there = np.flatnonzero(counts > 0)
+    kept, noisy = np.zeros(counts.shape, dtype=np.bool_), np.zeros_like(counts)
+    drawn = release_integers(counts[there], rule.noise.sampler(), sensitivity=1, most=None)
+    passed = drawn >= rule.least
+    kept[there], noisy[there] = passed, np.where(passed, drawn, 0)
+    return Selected(kept, noisy)
+
+
+def share_of(delta: Fraction, moves: int) -> Fraction:
+    """Return nearly the largest delta of one key such that all keys together have at most delta.
+
+    >>> share_of(Fraction(1, 10**6), 1), float(share_of(Fraction(3, 4), 2))
+    (Fraction(1, 1000000), 0.5)
+
+    Guarantee:
+        Neighbours: those of each key.
+        Loss: 1 - (1 - share)^moves is at most delta.
+        Numerics: rounded down, to 64 bits.
+        Proof: docs/proofs/partitions.md, theorem 3.
+    """
+    if moves == 1:
+        return delta
+    steps = 2 ** (_DIGITS + (moves * delta.denominator // delta.numerator).bit_length())
+    return Fraction(-ceiling(lambda: steps * ((-ball(delta)).log1p() / moves).expm1()), steps)
+
+
+def _read_counts(counts: object) -> Integers:
+    array = np.asarray(counts)
+    if array.ndim == 1 and array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or isinstance(counts, np.ma.MaskedArray):
+        raise TypeError(_COUNTS)
+    if (array < 0).any():
+        raise ValueError(_COUNTS)
+    most = min(_MANY, np.iinfo(array.dtype).max)
+    numbers: Integers = np.minimum(array, array.dtype.type(most)).astype(np.int64)
+    return numbers
+
+
+def _out_of_range(epsilon: Fraction, *, wide: bool) -> ValueError:
+    side = "small" if wide else "large"
+    return ValueError(
+        f"epsilon is too {side}, got {brief(epsilon)}; "
+        "noise is drawn at scales from 2**-20 to 2**50"
+    )
+
+
+def _make(arguments: dict[str, Any]) -> KeySelection:
+    return KeySelection(**arguments)

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Propose-test-release: noise for a proposed local sensitivity, if the data is far from more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
+
+from sordino.exact.balls import ball, ceiling
+from sordino.exact.rational import (
+    Integer,
+    Number,
+    brief,
+    is_integer,
+    positive,
+    positive_whole,
+    probability,
+    written,
+)
+from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler
+from sordino.mechanisms.grid import written_real
+from sordino.mechanisms.laplace import Laplace
+from sordino.mechanisms.thresholds import LaplaceNoise, Threshold, least_threshold
+from sordino.privacy import losses
+from sordino.privacy.loss import Loss
+from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+
+_DISTANCE = "distance must be a whole number that is not negative"
+_HALF = Fraction(1, 2)
+
+DataSet = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ProposeTestRelease:
+    """Release a value with noise for the sensitivity ``bound``, or nothing at all.
+
+    The bound need not hold for all data sets. With the value goes a ``distance``: how many units
+    must change before the value of the data set could move by more than the bound with one unit.
+    Noise is added to the distance, and only if the result reaches the ``threshold`` is the value
+    released, with Laplace noise for the bound. The test takes the ``share`` of epsilon, the release
+    the rest.
+
+    What the distance, a whole number for each data set, must keep to, for the same neighbours as
+    everything else:
+
+    - neighbouring data sets have distances that differ by at most 1;
+    - where the values of two neighbours differ by more than the bound, both have the distance 0.
+
+    The number of changes to the nearest data set with a larger local sensitivity keeps to both, and
+    so does any smaller number that keeps to the first. ``check_distance`` tries a distance out.
+
+    To read: ``bound``, ``epsilon``, ``delta`` and ``share`` as they were given, ``threshold``,
+    ``laplace`` (the mechanism of the release) and ``loss``.
+
+    >>> m = ProposeTestRelease(bound=1, epsilon=1, delta=1e-6)
+    >>> m, m.threshold, m.distance_for(0.99), m.accuracy(confidence=0.95)
+    (ProposeTestRelease(bound=1, epsilon=1, delta=1e-06), 27, 35, 6)
+
+    Guarantee:
+        Neighbours: those that the distance was made for.
+        Loss: (epsilon, delta) for each release, whether it is refused or not.
+        Numerics: exact; the threshold is the least that noise on a distance of 0 is certain to
+            reach with at most delta.
+        Proof: docs/proofs/partitions.md, theorem 5 (Dwork and Lei 2009).
+    """
+
+    bound: Fraction
+    whole: bool
+    epsilon: Fraction
+    delta: Fraction
+    share: Fraction
+    threshold: int = field(compare=False)
+    laplace: Laplace = field(compare=False)
+    loss: Loss = field(compare=False)
+    _test: Threshold = field(compare=False)
+    _sampler: Sampler | None = field(compare=False)
+
+    def __init__(
+        self, *, bound: Number, epsilon: Number, delta: Number, share: Number = _HALF
+    ) -> None:
+        price, slack = positive("epsilon", epsilon), probability("delta", delta)
+        part = probability("share", share)
+        eta = part * price
+        if not SMALLEST_SCALE <= 1 / eta <= LARGEST_SCALE:
+            side = "small" if eta < 1 else "large"
+            raise ValueError(
+                f"epsilon is too {side} for the test, got {brief(eta)} of {brief(price)}; "
+                "noise is drawn at scales from 2**-20 to 2**50"
+            )
+        try:
+            laplace = Laplace(sensitivity=bound, epsilon=price - eta)
+        except (TypeError, ValueError) as error:
+            raise type(error)(str(error).replace("sensitivity", "bound")) from None
+        keep = object.__setattr__
+        keep(self, "bound", laplace.sensitivity)
+        keep(self, "whole", laplace.whole)
+        keep(self, "epsilon", price)
+        keep(self, "delta", slack)
+        keep(self, "share", part)
+        test = _threshold(eta, slack)
+        keep(self, "threshold", test.least)
+        keep(self, "laplace", laplace)
+        keep(self, "loss", losses.approximate(epsilon=price, delta=slack))
+        keep(self, "_test", test)
+        keep(self, "_sampler", None)
+
+    def __repr__(self) -> str:
+        length = written(self.bound) if self.whole else written_real(self.bound)
+        parts = [f"bound={length}"]
+        parts += [f"{name}={written(getattr(self, name))}" for name in ("epsilon", "delta")]
+        if self.share != _HALF:
+            parts.append(f"share={written(self.share)}")
+        return f"ProposeTestRelease({', '.join(parts)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        bound = self.bound.numerator if self.whole else self.bound
+        return _make, (bound, self.epsilon, self.delta, self.share)
+
+    def release(self, value: object, *, distance: Integer) -> Any:
+        """Return the value with noise, or None if the noisy distance is below the threshold.
+
+        Guarantee: as stated for the mechanism; each release costs the loss once more, and so does
+            one that returns None.
+        """
+        if not is_integer(distance) or distance < 0:
+            raise ValueError(_DISTANCE)
+        sampler = self._sampler
+        if sampler is None:
+            sampler = self._test.noise.sampler()
+            object.__setattr__(self, "_sampler", sampler)
+        # Noise is drawn in any case, so that a value which cannot be released is an error in both.
+        noisy = self.laplace.release(value)
+        return noisy if int(distance) + sampler.one() >= self.threshold else None
+
+    def probability(self, distance: Integer) -> float:
+        """Return the probability that a value with this distance is released, rounded up.
+
+        Guarantee: none needed; public inputs only.
+        """
+        if not is_integer(distance) or distance < 0:
+            raise ValueError(_DISTANCE)
+        return self._test.probability(int(distance))
+
+    def distance_for(self, probability: Number) -> int:
+        """Return the least distance with at least this probability of a release.
+
+        Guarantee: none needed; public inputs only.
+        """
+        share = positive("probability", probability)
+        if share >= 1:
+            raise ValueError(f"probability must be below 1, got {brief(share)}")
+        return self._test.count_for(share)
+
+    def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
+        """Return the least half-width that the noise of a release keeps to with this confidence.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return self.laplace.accuracy(confidence=confidence, coordinates=coordinates)
+
+
+class Breach(NamedTuple):
+    """Two neighbours for which a distance does not keep to its contract, and what is wrong.
+
+    Guarantee: none needed; an example, made from public inputs only.
+    """
+
+    reason: str
+    first: DataSet
+    second: DataSet
+
+
+def check_distance(
+    function: Callable[[DataSet], Any],
+    distance: Callable[[DataSet], int],
+    *,
+    bound: Number,
+    universe: Iterable[Any],
+    size: Integer,
+    neighbours: str,
+) -> Breach | None:
+    """Try a distance on all data sets from a small universe; return two that break the contract.
+
+    Data sets are sorted tuples: of ``size`` records under replace_one, of up to ``size`` records
+    under add_remove. None means that no breach was found among them, which is no proof for others.
+    With such a distance it is private to release the value by ProposeTestRelease(bound=...).
+
+    >>> check_distance(
+    ...     max, lambda data: 3, bound=1, universe=[0, 5], size=2, neighbours="replace_one"
+    ... )
+    Breach(reason='the values differ by more than the bound', first=(0, 0), second=(0, 5))
+
+    Guarantee: none needed; public inputs only.
+    """
+    most, many, relation = (
+        positive("bound", bound),
+        positive_whole("size", size),
+        read_neighbours(neighbours),
+    )
+    records = sorted(set(universe))
+    sizes = [many] if relation is Neighbours.replace_one else list(range(many + 1))
+    found = {
+        data: (function(data), distance(data))
+        for n in sizes
+        for data in combinations_with_replacement(records, n)
+    }
+    for data, (value, far) in found.items():
+        if not is_integer(far) or far < 0:
+            return Breach("a distance is not a whole number of at least 0", data, data)
+        for other in _after(data, records, relation):
+            if other not in found:
+                continue
+            other_value, other_far = found[other]
+            if is_integer(other_far) and abs(far - other_far) > 1:
+                return Breach("the distances differ by more than 1", data, other)
+            apart = abs(Fraction(value) - Fraction(other_value)) > most
+            if apart and (far > 0 or other_far > 0):
+                return Breach("the values differ by more than the bound", data, other)
+    return None
+
+
+def _after(data: DataSet, records: list[Any], relation: Neighbours) -> list[DataSet]:
+    """Return the neighbours of a data set, each pair at least from one side."""
+    if relation is Neighbours.add_remove:
+        return [tuple(sorted((*data, record))) for record in records]
+    return [
+        tuple(sorted((*data[:place], record, *data[place + 1 :])))
+        for place in range(len(data))
+        for record in records
+        if record != data[place]
+    ]
+
+
+def _threshold(eta: Fraction, delta: Fraction) -> Threshold:
+    """Return the least threshold that noise on a distance of 0 reaches with at most delta."""
+    near = ceiling(lambda: -ball(delta).log() / ball(eta))
+    return least_threshold(LaplaceNoise(eta), hidden=0, times=1, delta=delta, near=near)
+
+
+def _make(bound: Number, epsilon: Number, delta: Number, share: Number) -> ProposeTestRelease:
+    return ProposeTestRelease(bound=bound, epsilon=epsilon, delta=delta, share=share)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smooth sensitivity: noise as wide as the data at hand need it, and no leak from its width."""
+
+from sordino.mechanisms.smooth.cauchy import CauchyNoise
+from sordino.mechanisms.smooth.laplace import LaplaceNoise
+from sordino.mechanisms.smooth.lomax import LomaxNoise
+from sordino.mechanisms.smooth.mechanism import Smooth
+from sordino.mechanisms.smooth.statistics import custom, maximum, median, quantile, trimmed_mean
+from sordino.mechanisms.smooth.student import StudentNoise
+
+__all__ = [
+    "CauchyNoise",
+    "LaplaceNoise",
+    "LomaxNoise",
+    "Smooth",
+    "StudentNoise",
+    "custom",
+    "maximum",
+    "median",
+    "quantile",
+    "trimmed_mean",
+]

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which change to the data is hidden, and how a promise about one change becomes another."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from sordino.exact.rational import (
+    Integer,
+    Number,
+    covering,
+    is_integer,
+    positive,
+    positive_whole,
+    written,
+)
+from sordino.privacy.loss import Loss
+
+_NO_WAY_BACK = (
+    "a promise about replacing a record says nothing about adding or removing one: all its data "
+    "sets have the same size, so the size itself may be told; find the sensitivity under "
+    "add_remove and make the mechanism for that"
+)
+
+
+class Neighbours(enum.StrEnum):
+    """Which two data sets must be hard to tell apart.
+
+    ``add_remove``: one has a record more than the other. ``replace_one``: both have the same public
+    number of records and differ in one of them. Members are equal to their names as strings.
+
+    >>> Neighbours("add_remove") is Neighbours.add_remove, Neighbours.add_remove == "add_remove"
+    (True, True)
+
+    Guarantee: none needed; a name for a relation.
+    """
+
+    add_remove = "add_remove"
+    replace_one = "replace_one"
+
+
+add_remove, replace_one = Neighbours.add_remove, Neighbours.replace_one
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Units:
+    """The user level: what is hidden is a person, with all of that person's rows.
+
+    A person has rows in at most ``groups`` groups; in each of them at most ``rows`` rows, or rows
+    whose values add up to at most ``amount`` in absolute value, or both. A person may have no rows
+    at all. The system that reads the data must see to these limits, before it adds anything up.
+
+    >>> Units(neighbours="add_remove", groups=3, rows=2)
+    Units(neighbours='add_remove', groups=3, rows=2)
+
+    Guarantee:
+        Neighbours: all rows of one person added or removed (add_remove), or the rows of one person
+            exchanged for any others within the limits (replace_one); how many people there are is
+            public then, and how many rows there are is not.
+        Loss: none by itself.
+        Numerics: exact; a float amount counts as the larger of the decimal and of the double.
+        Proof: docs/proofs/sensitivity.md, theorem 8.
+    """
+
+    neighbours: Neighbours
+    groups: int
+    rows: int | None
+    amount: Fraction | None
+    whole: bool
+
+    def __init__(
+        self,
+        *,
+        neighbours: str,
+        groups: Integer,
+        rows: Integer | None = None,
+        amount: Number | None = None,
+    ) -> None:
+        whole = amount is None or is_integer(amount)
+        keep = object.__setattr__
+        keep(self, "neighbours", read_neighbours(neighbours))
+        keep(self, "groups", positive_whole("groups", groups))
+        keep(self, "rows", None if rows is None else positive_whole("rows", rows))
+        keep(self, "amount", None if amount is None else _read_amount(amount))
+        keep(self, "whole", whole)
+
+    def __repr__(self) -> str:
+        parts = [f"neighbours={str(self.neighbours)!r}", f"groups={self.groups}"]
+        if self.rows is not None:
+            parts.append(f"rows={self.rows}")
+        if self.amount is not None:
+            plain = _read_amount(float(self.amount)) == self.amount and not self.whole
+            parts.append(f"amount={float(self.amount) if plain else written(self.amount)}")
+        return f"Units({', '.join(parts)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        whole = self.whole and self.amount is not None
+        amount = self.amount.numerator if whole and self.amount is not None else self.amount
+        return _units, (str(self.neighbours), self.groups, self.rows, amount)
+
+
+Relation: TypeAlias = "str | Neighbours | Units"
+
+
+def read_neighbours(value: object) -> Neighbours:
+    """Read a relation, given as a member of Neighbours or as its name.
+
+    >>> read_neighbours("replace_one") is Neighbours.replace_one
+    True
+
+    Guarantee: none needed; public inputs only.
+    """
+    if isinstance(value, Units):
+        raise TypeError(
+            "neighbours must be 'add_remove' or 'replace_one' here, not Units; this is about "
+            "single records"
+        )
+    if not isinstance(value, str):
+        shown = f"a value of type {type(value).__name__}"
+        raise TypeError(f"neighbours must be 'add_remove' or 'replace_one', got {shown}")
+    try:
+        return Neighbours(value)
+    except ValueError:
+        shown = repr(str(value))[:60]
+        raise ValueError(f"neighbours must be 'add_remove' or 'replace_one', got {shown}") from None
+
+
+def read_relation(value: object) -> Neighbours | Units:
+    """Read a relation between records, or Units for one between people.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return value if isinstance(value, Units) else read_neighbours(value)
+
+
+def convert(loss: Loss, *, given: str, wanted: str) -> Loss:
+    """Return a loss for the wanted relation, from one that holds for the given relation.
+
+    To replace a record is to remove one and to add one: two steps of add_remove. So a pure epsilon
+    becomes 2 epsilon, (epsilon, delta) becomes (2 epsilon, (1 + e^epsilon) delta), and rho becomes
+    4 rho. Where the query is known, its sensitivity under replace_one often costs less: a
+    count moves by 1 under both relations. The other way round there is no conversion.
+
+    >>> from sordino.privacy import losses
+    >>> convert(losses.pure(epsilon=0.5), given="add_remove", wanted="replace_one")
+    Loss(Pure(epsilon=1))
+
+    Guarantee:
+        Neighbours: ``wanted``, if the loss holds for ``given``.
+        Loss: that of a group of two; the same loss if both relations are the same.
+        Numerics: as for Loss.group.
+        Proof: docs/proofs/composition.md, theorem 11; docs/proofs/sensitivity.md, theorem 1.
+    """
+    if not isinstance(loss, Loss):
+        raise TypeError(f"convert takes a loss, got a value of type {type(loss).__name__}")
+    held, asked = read_neighbours(given), read_neighbours(wanted)
+    if loss.neighbours not in (None, held):
+        raise ValueError(f"this loss holds for {loss.neighbours}, not for {held}")
+    if held == asked:
+        return loss
+    if held is Neighbours.replace_one:
+        raise ValueError(_NO_WAY_BACK)
+    return loss.group(2)
+
+
+def _read_amount(value: object) -> Fraction:
+    return (positive if is_integer(value) else covering)("amount", value)
+
+
+def _units(neighbours: str, groups: int, rows: int | None, amount: Number | None) -> Units:
+    return Units(neighbours=neighbours, groups=groups, rows=rows, amount=amount)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of equal pairs in sorted columns, and exact sums over them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.hashing import Words
+
+Integers = npt.NDArray[np.int64]
+
+_HALF_WORD = 32
+_EXACT = 1 << 53  # sums of doubles up to this are exact
+_SPARE = 4  # so many times as many places as entries may a table have
+
+
+class Runs(NamedTuple):
+    """The distinct pairs of a unit and a key, in their order, and how many rows each has.
+
+    Guarantee: none needed; a view of the data, which does not leave the program.
+    """
+
+    units: Words
+    keys: Words
+    counts: Integers
+
+
+def runs_of(
+    units: Words, span: int, keys: Words, *, sort: bool
+) -> tuple[Runs, npt.NDArray[np.intp] | slice]:
+    """Return the runs, and with ``sort`` the order that sorts the rows by unit and key.
+
+    Guarantee: none needed; private, as the data is.
+    """
+    if units.size == 0:
+        nothing = np.empty(0, dtype=np.uint64)
+        return Runs(nothing, nothing, nothing.astype(np.int64)), slice(None)
+    unit_bits = max(1, (span - 1).bit_length())
+    least, known = int(keys.min()), None
+    key_bits = max(1, (int(keys.max()) - least).bit_length())
+    if unit_bits + key_bits > 64:
+        known, inverse = np.unique(keys, return_inverse=True)
+        keys, least = inverse.view(np.uint64), 0
+        key_bits = max(1, (known.size - 1).bit_length())
+    shift = np.uint64(key_bits)
+    packed = (units << shift) | (keys - np.uint64(least))
+    order: npt.NDArray[np.intp] | slice = np.argsort(packed) if sort else slice(None)
+    ranked = packed[order] if sort else np.sort(packed)
+    first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    counts = np.diff(np.concatenate([first, [ranked.size]]))
+    pairs = ranked[first]
+    codes = pairs & np.uint64((1 << key_bits) - 1)
+    codes = known[codes.astype(np.intp)] if known is not None else codes + np.uint64(least)
+    return Runs(pairs >> shift, codes, counts), order
+
+
+def distinct_of(keys: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Return the distinct keys in their order, and the place of each entry's key among them.
+
+    Guarantee: none needed; private, as the data is.
+    """
+    if keys.dtype.kind in "iu" and keys.size:
+        least = keys.min()
+        span = int(keys.max()) - int(least) + 1
+        if span <= _SPARE * keys.size:
+            offsets = (keys - least).astype(np.intp)
+            present = np.bincount(offsets, minlength=span) > 0
+            places = np.cumsum(present) - 1
+            return np.flatnonzero(present).astype(keys.dtype) + least, places[offsets]
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    return distinct, inverse
+
+
+def add_by_place(places: npt.NDArray[np.intp], numbers: Integers, size: int) -> npt.NDArray[Any]:
+    """Add up the numbers of each place from 0 to ``size - 1``, exactly.
+
+    Guarantee: none needed; private, as the data is.
+    """
+    largest = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+    if largest * numbers.size < _EXACT:
+        return np.bincount(places, weights=numbers, minlength=size).astype(np.int64)
+    order = np.argsort(places, kind="stable")
+    return add_up(numbers[order], np.bincount(places, minlength=size))
+
+
+def add_up(
+    numbers: Integers, counts: Integers, *, low: int | None = None, high: int | None = None
+) -> npt.NDArray[Any]:
+    """Add up runs of ``counts`` numbers each, exactly; with bounds, clamp the sums to them.
+
+    Without bounds, sums beyond 64 bits make the result an array of Python integers.
+
+    Guarantee: none needed; private, as the data is.
+    """
+    ends = np.cumsum(counts)
+    used = np.flatnonzero(counts)
+    largest = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+    longest = int(counts.max(initial=0))
+
+    def sums(column: Integers) -> Integers:
+        out = np.zeros(counts.size, dtype=np.int64)
+        if used.size:
+            out[used] = np.add.reduceat(column, (ends - counts)[used])
+        return out
+
+    if largest * longest < 1 << 62:
+        total = sums(numbers)
+        return total if low is None or high is None else np.clip(total, low, high)
+    # Each half of a number has 32 bits, so that sums of halves do not overflow.
+    tops, rests = sums(numbers >> _HALF_WORD), sums(numbers & ((1 << _HALF_WORD) - 1))
+    tops += rests >> _HALF_WORD
+    rests &= (1 << _HALF_WORD) - 1
+    if low is None or high is None:
+        whole: npt.NDArray[Any] = tops.astype(object) * (1 << _HALF_WORD) + rests.astype(object)
+        return whole
+    beyond = 1 << (62 - _HALF_WORD)
+    clear = (tops < beyond) & (tops >= -beyond)
+    within = np.where(clear, (np.where(clear, tops, 0) << _HALF_WORD) | rests, 0)
+    return np.clip(np.where(clear, within, np.where(tops < 0, low, high)), low, high)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smooth bounds on local sensitivity: how much noise these very data need, told without a leak.
+
+All of them are for replace_one, where the number of records is public, and all are private: they
+are made for ``sordino.smooth``, which releases nothing but the noisy statistic.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from sordino.exact.rational import Integer, Number, positive, positive_whole
+from sordino.exact.rounding import up
+from sordino.sensitivity import order_statistics as ranks
+from sordino.sensitivity import trimmed
+from sordino.sensitivity.windows import reach
+
+__all__ = ["LocalSensitivity", "from_local", "maximum", "median", "quantile", "trimmed_mean"]
+
+Range: TypeAlias = "tuple[Number, Number]"
+
+
+class LocalSensitivity(Protocol):
+    """A user's function A(k): how far one record can move the statistic after k other changes.
+
+    It belongs to one data set. A(0) must be at least the local sensitivity there, and A(k) at most
+    the A(k + 1) of every neighbour; the largest local sensitivity within k changes is such.
+
+    Guarantee: the user's own.
+    """
+
+    def __call__(self, changes: int, /) -> Number: ...
+
+
+def quantile(
+    values: object, *, rank: Integer, bounds: Range, beta: Number, floor: Number | None = None
+) -> float:
+    """Return a smooth bound for the value of a given rank, from 1 for the least one.
+
+    >>> round(quantile(range(1, 10), rank=5, bounds=(0, 10), beta=0.25), 6)
+    1.889466
+
+    Guarantee:
+        Neighbours: replace_one, with a public number of records.
+        Loss: none by itself; the bound is private.
+        Numerics: certain to be at least the local sensitivity and beta-smooth; at most 1e-10 too
+            large, or as large as ``floor``, by default 2**-30 of the range.
+        Proof: docs/proofs/smooth.md, theorems 2 and 4.
+    """
+    setting = ranks.read_setting(bounds, beta, floor)
+    return ranks.order_statistic(values, ranks.at_rank(rank), setting).bound
+
+
+def median(values: object, *, bounds: Range, beta: Number, floor: Number | None = None) -> float:
+    """Return a smooth bound for the median; of an even number of values the lower middle one.
+
+    Guarantee: as for quantile.
+    """
+    setting = ranks.read_setting(bounds, beta, floor)
+    return ranks.order_statistic(values, ranks.middle, setting).bound
+
+
+def maximum(values: object, *, bounds: Range, beta: Number, floor: Number | None = None) -> float:
+    """Return a smooth bound for the largest value.
+
+    Guarantee: as for quantile.
+    """
+    setting = ranks.read_setting(bounds, beta, floor)
+    return ranks.order_statistic(values, ranks.largest, setting).bound
+
+
+def trimmed_mean(
+    values: object, *, trim: Integer, bounds: Range, beta: Number, floor: Number | None = None
+) -> float:
+    """Return a smooth bound for the mean without the ``trim`` least and largest values.
+
+    Guarantee:
+        Neighbours: replace_one, with a public number of records.
+        Loss: none by itself; the bound is private.
+        Numerics: as for quantile, for the mean of values rounded to 2**-52 of the larger bound.
+        Proof: docs/proofs/smooth.md, theorems 3 and 4.
+    """
+    return trimmed.trimmed_mean(values, trim, ranks.read_setting(bounds, beta, floor)).bound
+
+
+def from_local(
+    local: LocalSensitivity,
+    *,
+    beta: Number,
+    global_bound: Number,
+    floor: Number | None = None,
+    records: Integer | None = None,
+) -> float:
+    """Return the smooth bound max over k of exp(-beta k) A(k) for a user's function A.
+
+    ``global_bound`` is the global sensitivity, or more. A(k) is asked for k = 0, 1, ... until the
+    global bound proves that no later one can be larger; with ``records``, at most so often.
+
+    >>> round(from_local(lambda k: k + 1, beta=0.25, global_bound=10), 6)
+    1.889466
+
+    Guarantee:
+        Neighbours: those that A and the global bound were made for.
+        Loss: none by itself; the bound is private.
+        Numerics: as for quantile; the default floor is 2**-30 of the global bound.
+        Proof: docs/proofs/smooth.md, theorems 1 and 4.
+    """
+    rate, most = ranks.read_beta(beta), up(positive("global_bound", global_bound))
+    best = least = ranks.read_floor(floor, most)
+    last = reach(rate, most, least)
+    if records is not None:
+        last = min(last, positive_whole("records", records))
+    for changes in range(last + 1):
+        fading = math.exp(-rate * changes)
+        if most * fading <= best:
+            break
+        best = max(best, min(_size(local(changes)), most) * fading)
+    return ranks.certified(best)
+
+
+def _size(found: object) -> float:
+    """Read one value of a user's function, which is private, and round it to a double."""
+    number = isinstance(found, int | float | Fraction | np.integer | np.floating)
+    if not number or isinstance(found, bool):
+        raise TypeError("a function A(k) must return a number")
+    try:
+        size = float(found)  # type: ignore[arg-type]  # its type was just checked
+    except OverflowError:
+        size = math.inf
+    if not size >= 0:
+        raise ValueError("a function A(k) must return numbers that are not negative")
+    return size
