@@ -11,7 +11,7 @@ import pytest
 
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.loss import Loss, compose, loss_from_json, loss_to_json, single
-from sordino.privacy.pure import Pure
+from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.tables import PmfPair
 from tests.contract.leaves import LEAVES
 
@@ -86,6 +86,29 @@ def test_adding_a_loss_never_makes_the_total_smaller(leaf: Leaf) -> None:
     assert more.rho >= loss.rho
     assert more.kl >= loss.kl
     assert more.renyi(order=3) >= loss.renyi(order=3)
+
+
+@every
+def test_a_step_that_may_fail_adds_its_failures_and_no_more_than_its_epsilon(leaf: Leaf) -> None:
+    """The truth is a mixture of the profile of the leaf at the losses of the other step."""
+    bound, slack = Fraction(1, 7), Fraction(1, 100)
+    loss = single(leaf) + single(Approximate(epsilon=bound, delta=slack))
+    keep, truth = 1 - float(slack), 1 / (1 + math.exp(-bound))
+    for epsilon in (0.0, *map(float, np.linspace(0.15, 2.5, 6))):
+        at = np.array([epsilon - float(bound), epsilon + float(bound)])
+        for way in (False, True):
+            near, far = leaf.profile(at, reverse=way)
+            true = float(slack) + keep * (truth * near + (1 - truth) * far)
+            assert loss.delta(epsilon=epsilon) >= true * (1 - 1e-9)
+        if epsilon >= bound:
+            rest = leaf.delta(epsilon=Fraction(repr(epsilon)) - bound)
+            assert loss.delta(epsilon=epsilon) <= (float(slack) + keep * rest) * (1 + 1e-12)
+    for delta in (0.02, 0.1, 0.3):
+        epsilon = loss.epsilon(delta=delta)
+        if math.isfinite(epsilon):
+            assert loss.delta(epsilon=epsilon * (1 + 1e-12)) <= delta * (1 + 1e-3)
+            left = (Fraction(repr(delta)) - slack) / (1 - slack)
+            assert epsilon <= (float(bound) + leaf.epsilon(delta=left)) * (1 + 1e-12)
 
 
 @every

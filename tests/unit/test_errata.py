@@ -14,13 +14,15 @@ from sordino.privacy import ContinuousGaussian, classic_sigma
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errata.md"
 IDS = ["E-L1", "E-L2", "E-L3", "E-L4", "E-L5", "E-L7", "E-G1", "E-G2",
        *(f"E-X{number}" for number in range(1, 20)),
+       *(f"E-N{number}" for number in range(1, 6)), *(f"E-S{number}" for number in range(1, 8)),
        "E-N6", "E-C1", "E-C4", "E-C5", "E-C6", "E-C9",
-       "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X19", "X20",
+       "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11",
+       *(f"X{number}" for number in range(12, 19)), "X19", "X20",
        "X21", "X22", "X23", "X24", "X28", "X29", "X25", "X26", "X30"]  # fmt: skip
 
 
 def test_every_id_has_its_paragraph() -> None:
-    written = re.findall(r"(?m)^\*\*((?:E-[LGNCX]|X)\d+)\. ", PAGE.read_text("utf-8"))
+    written = re.findall(r"(?m)^\*\*((?:E-[LGNSCX]|X)\d+)\. ", PAGE.read_text("utf-8"))
     assert written == IDS
 
 

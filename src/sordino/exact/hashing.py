@@ -60,21 +60,14 @@ def keyed_hash(
     return out
 
 
-def digests(texts: Iterable[str | bytes], secret: bytes) -> Words:
-    """Return a keyed 64-bit digest of each text, for use in place of an integer.
+def digests(contents: Iterable[bytes], secret: bytes) -> Words:
+    """Return a keyed 64-bit digest of each content, for use in place of an integer.
 
-    A digest depends on its own text alone. Two texts may share one; whoever needs to tell them
-    apart compares the texts.
+    A digest depends on its own content alone. Two contents may share one; whoever needs to tell
+    them apart compares the contents.
     """
     key = _subkey(secret, "texts")
-    found = [
-        blake2b(
-            text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"),
-            key=key,
-            digest_size=8,
-        ).digest()
-        for text in texts
-    ]
+    found = [blake2b(content, key=key, digest_size=8).digest() for content in contents]
     return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -26,6 +27,7 @@ from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.sensitivity.bounds import read_number
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+from sordino.sensitivity.reading import is_missing, number_of, read_entries
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Powers: TypeAlias = tuple[int, int]
@@ -34,6 +36,8 @@ WHOLE_POWERS: Powers = (0, 62)
 REAL_POWERS: Powers = (-20, 40)
 _FARTHEST = 1000  # powers of two beyond are not all doubles
 _USUAL = Fraction(19, 20)
+_EXACT = np.uint64(1 << 53)  # integers up to this are doubles
+_LEADING = np.uint64((1 << 64) - (1 << 11))  # the bits of a larger one that a double can hold
 _SIDES = {"both": 2, "lower": 1, "upper": 1}
 
 
@@ -61,7 +65,7 @@ class PrivateBounds:
         Numerics: the draw is exact. With probability ``confidence``, at most ``beyond()`` values
             lie beyond each end that was looked for, if there are ``target`` values or more; and
             some value lies in the last cell inside each end, or beyond it, so that no end is far
-            out. With fewer values the ends may lie anywhere. NaN is left out.
+            out. With fewer values the ends may lie anywhere. Missing values and NaN are left out.
         Proof: docs/proofs/partitions.md, theorem 6.
     """
 
@@ -200,7 +204,9 @@ def private_bounds(
     """Return bounds to clamp values to; see PrivateBounds.
 
     An end that is known, such as ``lower=0`` for ages, is handed back as it is, and all of epsilon
-    is spent on the other one. ``powers`` are by default (0, 62) for integers, (-20, 40) for reals.
+    is spent on the other one. ``powers`` are by default (0, 62), for integers, if there is a known
+    end that is an integer, and (-20, 40), for reals, otherwise: write ``lower=0.0`` for reals, and
+    ``powers=(0, 62)`` for integers without a known end. The values have no part in this.
 
     Guarantee: as for PrivateBounds.
     """
@@ -211,7 +217,8 @@ def private_bounds(
             read_number(name, end)
     side = "both" if lower is None and upper is None else "upper" if upper is None else "lower"
     if powers is None:
-        powers = WHOLE_POWERS if np.asarray(values).dtype.kind in "iu" else REAL_POWERS
+        known = upper if lower is None else lower
+        powers = WHOLE_POWERS if is_integer(known) else REAL_POWERS
     rule = PrivateBounds(
         epsilon=epsilon, neighbours=neighbours, side=side, powers=powers, rows=rows
     )
@@ -236,14 +243,7 @@ def _read_powers(powers: object) -> Powers:
 
 def _cells_of(values: object, powers: Powers) -> npt.NDArray[np.intp]:
     """Return the cell of each value; cells are numbered from the most negative one."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("values must not be a masked array; leave out the missing ones first")
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"values must be one column, got {array.ndim} dimensions")
-    if array.size and (array.dtype.kind not in "biuf" or array.dtype.itemsize > 8):
-        raise TypeError(f"values must be integers or doubles, got {array.dtype.type.__name__}")
-    reals = array.astype(np.float64)
+    reals = _doubles(read_entries("values", values))
     reals = reals[~np.isnan(reals)]
     first, last = powers
     size = np.minimum(np.abs(reals), 2.0**last)
@@ -252,6 +252,34 @@ def _cells_of(values: object, powers: Powers) -> npt.NDArray[np.intp]:
     away[size < 2.0**first] = 0
     middle = last - first
     return np.where(reals < 0, middle - away, middle + away)
+
+
+def _doubles(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return doubles that lie between the same powers of two as the values; NaN where none is."""
+    if array.dtype.kind in "bf" and array.dtype.itemsize <= 8:
+        return array.astype(np.float64)
+    if array.dtype.kind in "iu":
+        size = np.where(array < 0, ~array, array).astype(np.uint64) + (array < 0)
+        size[size > _EXACT] &= _LEADING  # so that none is rounded up to the next power
+        return np.where(array < 0, -1.0, 1.0) * size.astype(np.float64)
+    if array.dtype.kind not in "fO":
+        raise TypeError(f"values must be numbers, got {array.dtype.type.__name__}")
+    return np.fromiter(map(_double, array), dtype=np.float64, count=array.size)
+
+
+def _double(x: object) -> float:
+    """Return the next double towards 0."""
+    number = number_of(x)
+    if number is None:
+        if is_missing(x):
+            return math.nan
+        raise TypeError(f"values must be numbers, got {type(x).__name__}")
+    try:
+        double = float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+    beyond = double > number if number > 0 else double < number
+    return math.nextafter(double, 0.0) if beyond else double
 
 
 def _edge(cell: int, powers: Powers) -> Fraction:

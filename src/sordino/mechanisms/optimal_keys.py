@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,9 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
-_LARGEST_TABLE = 1 << 11  # beyond, epsilon is so small that doubles are close enough
+_LARGEST_TABLE = 1 << 11  # beyond, epsilon is below 1/2 and a formula in doubles close enough
+_SMALLEST = Fraction(1, 2**700)  # below, doubles might be too small or too large for the formula
+_LARGEST_COUNT = 2**63 - 1
 _UNIT = 2.0**-64
 _KEPT = 32
 
@@ -106,7 +108,7 @@ class OptimalLaw:
             Numerics: exact; doubles decide only where they are certain to agree with the law.
             Proof: docs/proofs/partitions.md, theorem 2; docs/proofs/sampling.md.
         """
-        kept = counts > self.last
+        kept = counts > min(self.last, _LARGEST_COUNT)
         open_places = np.flatnonzero((counts > 0) & ~kept)
         if open_places.size == 0:
             return kept
@@ -130,14 +132,26 @@ class OptimalLaw:
         """Return pi(n), each within 2**-41, for n from 1 to ``last``."""
         if self.last <= _LARGEST_TABLE:
             return _table(self)[counts]
-        # Here n epsilon is below 800, and epsilon below 1: doubles lose no more than ten bits.
-        epsilon, delta = float(self.epsilon), float(self.delta)
-        base = delta / math.expm1(epsilon)
-        rising = base * np.expm1(np.minimum(counts, self.turn) * epsilon)
-        beyond = np.maximum(counts - self.turn, 0)
-        # Equal to ``rising`` up to the turn, where beyond is 0.
-        found: Floats = 1 - ((1 - rising + base) * np.exp(-beyond * epsilon) - base)
+        if min(self.epsilon, self.delta) < _SMALLEST:
+            distinct, places = np.unique(counts, return_inverse=True)
+            return np.array([self.probability(n) for n in distinct.tolist()])[places]
+        epsilon, turn, rest, top = _terms(self)
+        found = np.minimum(counts, turn) * epsilon
+        np.expm1(found, out=found)
+        found *= rest
+        # Only sums of positive numbers: rest and top may be many powers of ten above 1.
+        beyond = np.maximum(counts - turn, 0) * -epsilon
+        found -= top * np.expm1(beyond, out=beyond)
         return found
+
+
+class _Terms(NamedTuple):
+    """The numbers in the formula for doubles, each with a relative error below 2**-50."""
+
+    epsilon: float
+    turn: int  # or the largest count there is
+    rest: float  # delta / (e^epsilon - 1)
+    top: float  # 1 - pi(turn) + rest
 
 
 def _rising(epsilon: Fraction, delta: Fraction, n: int) -> Ball:
@@ -146,9 +160,13 @@ def _rising(epsilon: Fraction, delta: Fraction, n: int) -> Ball:
 
 def _missing(epsilon: Fraction, delta: Fraction, turn: int, n: int) -> Ball:
     """Return 1 - pi(n) for n from the turn to the last."""
-    rest = ball(delta) / ball(epsilon).expm1()
+    rest = _rest(epsilon, delta)
     top = 1 - _rising(epsilon, delta, turn) + rest
     return top * (-ball((n - turn) * epsilon)).exp() - rest
+
+
+def _rest(epsilon: Fraction, delta: Fraction) -> Ball:
+    return ball(delta) / ball(epsilon).expm1()
 
 
 @lru_cache(maxsize=_KEPT)
@@ -163,7 +181,7 @@ def _ends(epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
     turn = 1 - ceiling(turning)
 
     def lasting() -> Ball:
-        rest = ball(delta) / ball(epsilon).expm1()
+        rest = _rest(epsilon, delta)
         return -((1 - _rising(epsilon, delta, turn)) / rest).log1p() / ball(epsilon)
 
     return turn, turn - ceiling(lasting)
@@ -172,3 +190,15 @@ def _ends(epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
 @lru_cache(maxsize=_KEPT)
 def _table(law: OptimalLaw) -> Floats:
     return np.array([law.probability(n) for n in range(law.last + 1)])
+
+
+@lru_cache(maxsize=_KEPT)
+def _terms(law: OptimalLaw) -> _Terms:
+    epsilon, delta = law.epsilon, law.delta
+    turn = law.turn
+    return _Terms(
+        epsilon=float(epsilon),
+        turn=min(turn, _LARGEST_COUNT),
+        rest=round_up(lambda: _rest(epsilon, delta)),
+        top=round_up(lambda: 1 - _rising(epsilon, delta, turn) + _rest(epsilon, delta)),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from sordino.exact.rational import (
 )
 from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE
 from sordino.mechanisms.additive import release_integers
+from sordino.mechanisms.key_order import place, read_keys
 from sordino.mechanisms.optimal_keys import OptimalLaw
 from sordino.mechanisms.thresholds import (
     GaussianNoise,
@@ -45,7 +47,8 @@ _METHODS = ("optimal", "laplace", "gaussian")
 _DIGITS = 64  # bits of the delta of one key
 _COUNTS = "counts must be one column of whole numbers that are not negative"
 _LEAST_LOSS = Fraction(1, 2**40)
-_MANY = 2**62  # a larger count is as good as this one
+_LEAST_COMPOSED = Fraction(1, 2**20)  # an epsilon below is stated as it was asked for
+_MANY = 2**62  # a larger count is taken for this one
 
 
 class Selected(NamedTuple):
@@ -83,7 +86,8 @@ class KeySelection:
         Neighbours: one unit with at most ``groups`` keys, added or removed, or exchanged for
             another one (``neighbours``).
         Loss: (epsilon, delta) for each release. For "gaussian" half of delta is for the noise and
-            half for the keys that only one unit has, and ``loss`` composes both.
+            half for the keys that only one unit has, and ``loss`` composes both, unless epsilon
+            is below 2**-20.
         Numerics: exact; thresholds are the least for which the probability that a unit with keys
             of its own puts any of them on the list is certain to be at most delta, or half of it.
         Proof: docs/proofs/partitions.md, theorems 2 to 4.
@@ -191,30 +195,36 @@ def select_keys(
     groups: Integer = 1,
     method: Method = "optimal",
 ) -> Any:
-    """Return the keys that enough units have, in their own order; see KeySelection.
+    """Return a list of the keys that enough units have, in their own order; see KeySelection.
 
     ``keys`` are different from each other and ``counts`` says how many units have each. With
     "laplace" and "gaussian" the result is a pair: the keys that are kept, and their noisy counts.
 
-    >>> select_keys(["x", "b"], [1000, 900], epsilon=1, delta=1e-9, neighbours="add_remove")
-    array(['b', 'x'], dtype='<U1')
+    Keys may be of any kinds. What is returned, and whether a key that is listed twice is found and
+    refused, depends on the keys that are kept alone: their types, their order, which is numbers by
+    size, then texts, bytes, dates, tuples and all others, and nothing else. Give keys of several
+    kinds as a list: an array made all of them alike before they came here, and that shows.
+
+    >>> select_keys(["x", "b", 7], [1000, 900, 800], epsilon=1, delta=1e-9, neighbours="add_remove")
+    [7, 'b', 'x']
 
     Guarantee: as for KeySelection.
     """
     rule = KeySelection(
         epsilon=epsilon, delta=delta, neighbours=neighbours, groups=groups, method=method
     )
-    names, numbers = np.asarray(keys), _read_counts(counts)
-    if names.shape != numbers.shape:
+    names, numbers = read_keys(keys), _read_counts(counts)
+    if len(names) != numbers.size:
         raise ValueError("keys and counts must be columns of one length")
-    order = np.argsort(names, kind="stable")
-    names, numbers = names[order], numbers[order]
-    if names.size and (names[1:] == names[:-1]).any():
-        raise ValueError("some keys are listed twice; add up their units first")
     found = rule.release(numbers)
-    if isinstance(found, Selected):
-        return names[found.kept], found.counts[found.kept]
-    return names[found]
+    kept = np.flatnonzero(found.kept if isinstance(found, Selected) else found).tolist()
+    # From here on only kept keys are looked at: what follows is a function of the result.
+    places = {index: place(names[index]) for index in kept}
+    kept.sort(key=places.__getitem__)
+    if any(places[one] == places[other] for one, other in pairwise(kept)):
+        raise ValueError("some keys are listed twice; add up their units first")
+    chosen = [names[index] for index in kept]
+    return (chosen, found.counts[kept]) if isinstance(found, Selected) else chosen
 
 
 def _rule(method: Method, epsilon: Fraction, delta: Fraction, moves: int) -> tuple[_Rule, Loss]:
@@ -239,12 +249,12 @@ def _laplace(epsilon: Fraction, delta: Fraction, moves: int) -> Threshold:
 
 def _gaussian(epsilon: Fraction, delta: Fraction, moves: int) -> tuple[Threshold, Loss]:
     """Spend half of delta on the noise, and half on keys that only one unit has."""
-    half = delta / 2
+    half, least = delta / 2, _LEAST_LOSS if epsilon >= _LEAST_COMPOSED else Fraction(0)
     try:
         variance = least_variance(
             squared_sensitivity=moves,
             coordinates=moves,
-            epsilon=epsilon,
+            epsilon=epsilon - least,
             delta=half,
             low=SMALLEST_SCALE**2,
             high=LARGEST_SCALE**2,
@@ -252,9 +262,11 @@ def _gaussian(epsilon: Fraction, delta: Fraction, moves: int) -> tuple[Threshold
     except ValueError:
         raise _out_of_range(epsilon, wide=epsilon < 1) from None
     noise = DiscreteGaussian(variance=variance, squared_sensitivity=moves, coordinates=moves)
-    # A key of one's own appears with at most ``half``; else all is as if nobody had it, which is a
-    # loss of 0, or less than this least one.
-    loss = single(noise) + losses.approximate(epsilon=_LEAST_LOSS, delta=half)
+    loss = losses.approximate(epsilon=epsilon, delta=delta)
+    if least:
+        # A key of one's own appears with at most ``half``; else all is as if nobody had it, which
+        # is a loss of 0, or less than this least one.
+        loss = single(noise) + losses.approximate(epsilon=least, delta=half)
 
     def formula() -> Ball:
         return (2 * ball(variance) * ball(moves / half).log()).sqrt()

@@ -15,6 +15,7 @@ from sordino.privacy.codec import Json, leaf_from_json, leaf_to_json
 from sordino.privacy.concentrated import Concentrated
 from sordino.privacy.leaf import Leaf, Relation
 from sordino.privacy.pld import Pld
+from sordino.privacy.pure import Approximate
 from sordino.privacy.zcdp import delta_from_rho
 
 _MANY_PARTS = 256  # beyond so many different leaves the distribution alone is used
@@ -120,6 +121,12 @@ class Loss:
                 lambda e: delta_from_rho(rho=exact, epsilon=e), delta=target, rho=rho
             )
             found = min(found, other)
+        for failing, rest in self._set_aside():
+            if target > failing.slack:
+                left = (target - failing.slack) / (1 - failing.slack)
+                least = reading(rest.epsilon(delta=left))
+                if isinstance(least, Fraction):
+                    found = min(found, up_as_printed(failing.bound + least))
         return found
 
     def delta(self, *, epsilon: Number) -> float:
@@ -134,6 +141,10 @@ class Loss:
         rho = self._quick_rho()
         if math.isfinite(rho):
             found = min(found, delta_from_rho(rho=Fraction(reading(rho)), epsilon=exact))
+        for failing, rest in self._set_aside():
+            if exact >= failing.bound:
+                part = Fraction(reading(rest.delta(epsilon=exact - failing.bound)))
+                found = min(found, up_as_printed(failing.slack + (1 - failing.slack) * part))
         return min(found, 1.0)
 
     def pld(self) -> Pld:
@@ -148,6 +159,18 @@ class Loss:
         """Return the loss for neighbours that differ in that many units."""
         many = positive_whole("size", size)
         return Loss(tuple((leaf.group(many), times) for leaf, times in self.parts))
+
+    def _set_aside(self) -> list[tuple[Approximate, Leaf]]:
+        """Return the (epsilon, delta) of one of two uses, and the other one.
+
+        With its delta the first one fails; else it adds at most its epsilon to the other's loss:
+        docs/proofs/composition.md, theorem 16.
+        """
+        if not self.uses == len(self.parts) == 2:
+            return []
+        (one, _), (other, _) = self.parts
+        both = ((one, other), (other, one))
+        return [(first, rest) for first, rest in both if isinstance(first, Approximate)]
 
     def _quick_rho(self) -> float:
         """Return rho, or infinity where it would take longer than it is likely to be worth."""

@@ -9,7 +9,7 @@ itself contributes, which is within the limits whatever its rows are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -21,8 +21,10 @@ from sordino.exact.hashing import Words, keyed_hash, read_secret
 from sordino.exact.rational import Integer, Number, positive_whole
 from sordino.sensitivity.bounds import Bounds, read_bounds
 from sordino.sensitivity.columns import LARGEST, Column, on_grid, read_column, read_numbers
+from sordino.sensitivity.identifiers import identify
 from sordino.sensitivity.keeping import candidates, settle, surplus
 from sordino.sensitivity.neighbours import Units
+from sordino.sensitivity.reading import read_entries
 from sordino.sensitivity.runs import Runs, add_by_place, add_up, distinct_of, runs_of
 
 Array = npt.NDArray[Any]
@@ -30,6 +32,7 @@ Integers = npt.NDArray[np.int64]
 
 _FINEST = 30  # bits of the largest bound on the grid that reals are rounded to
 _LIMIT = LARGEST // 4  # of a bound on the grid
+_EXACT = 1 << 53  # so many steps are a double
 
 
 class Totals(NamedTuple):
@@ -48,38 +51,62 @@ class Totals(NamedTuple):
 class Contributions:
     """What is kept of each unit: one entry for each unit and each of its kept keys, in their order.
 
-    ``rows`` counts the rows of an entry, up to the limit, and is None without one. ``amounts`` are
-    whole multiples of ``grid``, and None where no values were given.
+    ``rows`` counts the rows of an entry, up to the limit, and is None without one. ``amounts``, and
+    the limit ``most_amount``, are in the unit of the bounds: integers where ``whole``, else whole
+    multiples of ``grid``, exactly. They are None where no values were given.
 
     Guarantee:
         Neighbours: one unit with all its rows.
         Loss: none by itself; these are exact numbers. One unit has at most ``groups`` entries, with
             at most ``most_rows`` rows and at most ``most_amount`` in absolute value each.
-        Numerics: integers, exact.
+        Numerics: exact; reals that are no doubles are Fractions.
         Proof: docs/proofs/partitions.md, theorem 1.
     """
 
     units: Array
     keys: Array
     rows: Integers | None
-    amounts: Integers | None
+    whole: bool
     grid: Fraction
     groups: int
     most_rows: int | None
-    most_amount: Fraction | None
+    _key: Column
+    _steps: Integers | None
+    _most_steps: int | None
 
     def __repr__(self) -> str:  # the data stays inside
         return f"<contributions, at most {self.groups} groups of each unit>"
 
+    @property
+    def amounts(self) -> Array | None:
+        """What each entry comes to."""
+        return None if self._steps is None else self._in_units(self._steps)
+
+    @property
+    def most_amount(self) -> int | Fraction | None:
+        """The largest absolute amount that an entry can have."""
+        if self._most_steps is None or self.whole:
+            return self._most_steps
+        return self._most_steps * self.grid
+
     def limits(self, *, neighbours: str) -> Units:
-        """Return the promise that holds for these contributions, to find sensitivities from.
+        """Return the promise that holds for rows and amounts, to find sensitivities from.
 
         Guarantee: none needed; public inputs only.
         """
-        amount: Number | None = self.most_amount
-        if amount is not None and self.grid == 1:
-            amount = int(amount)
-        return Units(neighbours=neighbours, groups=self.groups, rows=self.most_rows, amount=amount)
+        return Units(
+            neighbours=neighbours, groups=self.groups, rows=self.most_rows, amount=self.most_amount
+        )
+
+    def in_steps(self) -> Contributions:
+        """Return the same with amounts counted in steps of the grid: integers, and so the limits.
+
+        Noisy integers times ``grid`` of the original are in the unit of the bounds again. Integers
+        are released in any number, reals only 65,536 at a time.
+
+        Guarantee: as for Contributions.
+        """
+        return replace(self, whole=True, grid=Fraction(1))
 
     def totals(self, *, listed: object = None) -> Totals:
         """Add up the entries of each key, in the order of the keys, or for the listed keys alone.
@@ -93,23 +120,35 @@ class Contributions:
             Neighbours: one unit with all its rows.
             Loss: none by itself; exact numbers. One unit moves at most ``groups`` totals; ``units``
                 by 1, ``rows`` and ``amounts`` by no more than the limits.
-            Numerics: exact; amounts beyond 64 bits become Python integers.
+            Numerics: exact; amounts beyond 64 bits become Python integers, reals that are no
+                doubles Fractions. Keys are matched exactly.
             Proof: docs/proofs/partitions.md, theorem 1.
         """
         if listed is None:
-            keys, places = distinct_of(self.keys)
+            codes, places = distinct_of(self._key.codes)
+            keys = self._key.identifiers(codes)
             found: Any = slice(None)
         else:
-            keys, places, found = _listed(self.keys, listed)
+            keys, places, found = _listed(self._key, listed)
         size = len(keys)
+        amounts = None
+        if self._steps is not None:
+            amounts = self._in_units(add_by_place(places, self._steps[found], size))
         return Totals(
             keys=keys,
             units=np.bincount(places, minlength=size).astype(np.int64),
             rows=None if self.rows is None else add_by_place(places, self.rows[found], size),
-            amounts=(
-                None if self.amounts is None else add_by_place(places, self.amounts[found], size)
-            ),
+            amounts=amounts,
         )
+
+    def _in_units(self, steps: Array) -> Array:
+        if self.whole:
+            return steps
+        if max(steps.max(initial=0), -steps.min(initial=0)) <= _EXACT:
+            return steps.astype(np.float64) * float(self.grid)
+        exact = np.empty(steps.size, dtype=object)
+        exact[:] = [int(x) * self.grid for x in steps]
+        return exact
 
 
 def bound_contributions(
@@ -137,10 +176,17 @@ def bound_contributions(
     3. With values, ``clamp="row"`` clamps each row to ``low`` and ``high`` before rows are drawn
        and added up, and needs ``rows``; ``clamp="amount"`` clamps what the rows add up to.
 
-    Integers need integer bounds and are added up as they are. Reals are first rounded to a
-    grid, a power of two such that the larger bound is about 2**30 steps away from 0, and so are the
-    bounds. NaN counts as ``low``, infinities are clamped as other numbers are, and what is beyond
-    2**62 steps counts as 2**62 steps.
+    The type of the bounds, never that of the values, says what amounts are. If both are integers,
+    so are amounts. Otherwise amounts are reals on a grid, a power of two such that the larger bound
+    is about 2**30 steps away from 0: write ``high=1.0``, not 1, for shares of 1. Each value is
+    rounded by itself to the nearest whole number, or to the nearest multiple of the grid, ties to
+    the even one; bounds are rounded inwards. A missing value, NaN or None, counts as ``low``,
+    infinities are clamped as other numbers are, and what is beyond 2**62 steps counts as that.
+
+    An identifier is a number, a text, bytes or a date, in columns of one type or of mixed ones, and
+    is hashed by what it is: 1, 1.0 and True are one, 1 and "1" are two. Rows without a unit or
+    without a key are left out. Objects of any other type are refused; that there is none must be
+    public. Texts in arrays of numpy's own lose null characters at the end, those in lists do not.
 
     The ``secret``, at least 16 random bytes, only keeps others from choosing which of their groups
     are kept; the limits hold for every secret, known or not. A new one for each query is best.
@@ -160,8 +206,8 @@ def bound_contributions(
     Guarantee:
         Neighbours: one unit with all its rows, added or removed, or exchanged for other rows.
         Loss: none by itself. A unit has at most ``groups`` entries, each with at most ``rows`` rows
-            and an amount of at most max(abs(low), abs(high)), times ``rows`` for clamp="row", with
-            bounds as rounded to the grid; the entries of other units do not change with it.
+            and an amount of at most max(abs(low), abs(high)), times ``rows`` for clamp="row"; the
+            entries of other units do not change with it, nor do their types.
         Numerics: exact; the result does not depend on the order of the rows.
         Proof: docs/proofs/partitions.md, theorem 1.
     """
@@ -175,6 +221,7 @@ def bound_contributions(
         numbers is not None and numbers.size != key.codes.size
     ):
         raise ValueError("units, keys and values must be columns of one length")
+    unit, key, numbers = _present(unit, key, numbers)
     kept = candidates(unit, key, most, hidden)
     runs, order = runs_of(unit.codes[kept], unit.span, key.codes[kept], sort=numbers is not None)
     chosen = settle(runs, unit, key, most, hidden)
@@ -189,16 +236,32 @@ def bound_contributions(
             hashes=partial(_pair_hashes, unit, key, hidden),
             secret=hidden,
         )
+    own = replace(key, codes=runs.keys[chosen])
     return Contributions(
         units=unit.identifiers(runs.units[chosen]),
-        keys=key.identifiers(runs.keys[chosen]),
+        keys=key.identifiers(own.codes),
         rows=None if most_rows is None else np.minimum(counts, most_rows)[chosen],
-        amounts=None if amounts is None else amounts[chosen],
+        whole=rule is None or rule.whole,
         grid=Fraction(1) if rule is None else Fraction(2) ** rule.exponent,
         groups=most,
         most_rows=most_rows,
-        most_amount=None if rule is None else rule.most * Fraction(2) ** rule.exponent,
+        _key=own,
+        _steps=None if amounts is None else amounts[chosen],
+        _most_steps=None if rule is None else rule.most,
     )
+
+
+def _present(
+    unit: Column, key: Column, numbers: Integers | None
+) -> tuple[Column, Column, Integers | None]:
+    """Leave out the rows that have no unit or no key."""
+    if unit.present is None and key.present is None:
+        return unit, key, numbers
+    rows = np.ones(unit.codes.size, dtype=np.bool_)
+    for column in (unit, key):
+        if column.present is not None:
+            rows &= column.present
+    return unit.only(rows), key.only(rows), None if numbers is None else numbers[rows]
 
 
 class _Rule(NamedTuple):
@@ -207,6 +270,7 @@ class _Rule(NamedTuple):
     low: int
     high: int
     exponent: int
+    whole: bool
     each_row: bool
     rows: int | None
 
@@ -217,7 +281,7 @@ class _Rule(NamedTuple):
         return largest * self.rows if self.each_row and self.rows else largest
 
     def read(self, values: object) -> Integers:
-        numbers = read_numbers(values, exponent=self.exponent, nan=self.low)
+        numbers = read_numbers(values, exponent=self.exponent, missing=self.low)
         return np.clip(numbers, self.low, self.high) if self.each_row else numbers
 
 
@@ -235,14 +299,13 @@ def _read_rule(
     if clamp == "row" and rows is None:
         raise TypeError("clamp='row' needs rows, how many rows of a unit count in each group")
     bounds = read_bounds((low, high), name="(low, high)")
-    real = np.asarray(values).dtype.kind == "f"
-    if not real and not bounds.whole:
-        raise TypeError("integer values need integer bounds low and high")
-    exponent = _exponent(bounds) if real else 0
+    exponent = 0 if bounds.whole else _exponent(bounds)
+    first, last = on_grid(bounds.low, bounds.high, exponent)
     rule = _Rule(
-        low=on_grid(bounds.low, exponent),
-        high=on_grid(bounds.high, exponent),
+        low=first,
+        high=last,
         exponent=exponent,
+        whole=bounds.whole,
         each_row=clamp == "row",
         rows=rows,
     )
@@ -290,11 +353,18 @@ def _pair_hashes(unit: Column, key: Column, secret: bytes, runs: Runs) -> Words:
     return keyed_hash(unit.words(runs.units), key.words(runs.keys), secret)
 
 
-def _listed(keys: Array, listed: object) -> tuple[Array, npt.NDArray[np.intp], Any]:
+def _listed(key: Column, listed: object) -> tuple[Array, npt.NDArray[np.intp], Any]:
     """Return the listed keys, and for each entry with one of them the place of the key."""
-    wanted = np.asarray(listed)
-    if wanted.ndim != 1 or np.unique(wanted).size != wanted.size:
-        raise ValueError("listed must be one column of different keys")
-    found = np.flatnonzero(np.isin(keys, wanted))
-    order = np.argsort(wanted, kind="stable")
-    return wanted, order[np.searchsorted(wanted[order], keys[found])], found
+    wanted = read_entries("listed", listed)
+    identities = [identify(x) for x in wanted]
+    if None in identities or len(set(identities)) != len(identities):
+        raise ValueError("listed must be one column of different keys, none of them missing")
+    known = sorted(
+        (code, place)
+        for place, identity in enumerate(identities)
+        if identity is not None and (code := key.find(identity)) is not None
+    )
+    codes = np.array([code for code, _ in known], dtype=np.uint64)
+    places = np.array([place for _, place in known], dtype=np.intp)
+    found = np.flatnonzero(np.isin(key.codes, codes))
+    return wanted, places[np.searchsorted(codes, key.codes[found])], found

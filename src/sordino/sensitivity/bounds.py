@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sordino.exact.rational import Number, is_integer, nonnegative, positive
+from sordino.exact.rational import is_integer, nonnegative, positive
 from sordino.sensitivity.neighbours import Neighbours, Units, read_neighbours
 
 _LONGEST_INTEGER = 64  # bits of integers that are written out
@@ -80,8 +80,8 @@ def read_bounds(value: object, *, name: str = "bounds") -> Bounds:
     if low > high:
         raise ValueError(f"{name} must be (low, high), got a low end above the high end")
     return Bounds(
-        low=min(low, _double(value[0], low)),
-        high=max(high, _double(value[1], high)),
+        low=min(low, binary(value[0], low)),
+        high=max(high, binary(value[1], high)),
         whole=all(map(is_integer, value)),
     )
 
@@ -115,8 +115,11 @@ def shown(x: Fraction) -> str:
     return printed
 
 
-def _double(value: Number, read: Fraction) -> Fraction:
-    """Return the number that a float is in binary, or what was read for other numbers."""
+def binary(value: object, read: Fraction) -> Fraction:
+    """Return the number that a float is in binary, or what was read for other numbers.
+
+    Guarantee: none needed; public inputs only.
+    """
     if not isinstance(value, float | np.floating):
         return read
     above, below = value.as_integer_ratio()

@@ -3,32 +3,46 @@
 
 An identifier is never numbered by its place among the others: the number of one unit must not
 change because another one came or went. Codes serve to tell identifiers apart and to order them;
-words, which depend on the identifier alone, are what is hashed.
+words, which depend on the identifier alone, are what is hashed. Nor is it decided by the data
+whether numbers are whole: the public grid says that.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.hashing import Words, digests
+from sordino.exact.hashing import Words
+from sordino.sensitivity.identifiers import (
+    NUMBER,
+    Identity,
+    column_of,
+    given_back,
+    identify,
+    words_of,
+    words_of_texts,
+)
+from sordino.sensitivity.reading import (
+    Array,
+    as_int64,
+    is_missing,
+    kinds_of,
+    number_of,
+    read_entries,
+)
 
-Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 
-LARGEST = 1 << 62  # larger integers, and reals beyond so many steps of the grid, count as this
+LARGEST = 1 << 62  # numbers beyond so many steps of the grid count as this
 _SPARE = 4  # so many times as many places as rows may a table have that is indexed by codes
 _SMALL_TABLE = 1 << 20
-_MASKED = "{0} must not be a masked array; leave out the rows that have no value first"
-_KINDS = (
-    "{0} must be integers, booleans, dates or strings, got {1}; floats do not serve to tell "
-    "groups apart"
-)
-_MISSING = "{0} has missing entries; leave out the rows without one"
+_MOST_SHIFTED = 61  # bits that 64-bit integers can be shifted by
+_KINDS = "{0} must be numbers, texts, bytes or dates, got {1}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +50,7 @@ class Column:
     """Identifiers as integers: ``codes`` in the order of the identifiers, from 0 to ``span - 1``.
 
     ``distinct`` holds the identifiers by code, or is None where code + ``least`` is the identifier.
+    ``present`` tells which rows have one, and is None if all have.
 
     Guarantee: none needed; a view of the data, which does not leave the program.
     """
@@ -45,7 +60,8 @@ class Column:
     least: int
     distinct: Array | None
     kind: np.dtype[Any]
-    _digests: Words | None
+    present: npt.NDArray[np.bool_] | None
+    _words: Words | None
 
     def identifiers(self, codes: Words) -> Array:
         """Return the identifiers that belong to codes.
@@ -57,13 +73,34 @@ class Column:
         return self._integers(codes).view(_wide(self.kind)).astype(self.kind)
 
     def words(self, codes: Words) -> Words:
-        """Return what is hashed: the integer itself, or the digest of a text.
+        """Return what is hashed: the integer itself, or the digest of another identifier.
 
         Guarantee: none needed; private, as the data is.
         """
-        if self._digests is not None:
-            return self._digests[codes.astype(np.intp)]
+        if self._words is not None:
+            return self._words[codes.astype(np.intp)]
         return self._integers(codes)
+
+    def find(self, wanted: Identity) -> int | None:
+        """Return the code of an identifier, or None if the column does not have it.
+
+        Guarantee: none needed; private, as the data is.
+        """
+        if self.distinct is None:
+            if wanted.kind != NUMBER or not isinstance(wanted.content, int):
+                return None
+            code: int = wanted.content - self.least
+            return code if 0 <= code < self.span else None
+        place = bisect_left(self.distinct, wanted, key=cast("Any", identify))  # none is missing
+        found = place < self.distinct.size and identify(self.distinct[place]) == wanted
+        return place if found else None
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> Column:
+        """Return the column without the other rows.
+
+        Guarantee: none needed; private, as the data is.
+        """
+        return replace(self, codes=self.codes[rows], present=None)
 
     def _integers(self, codes: Words) -> Words:
         return codes + np.uint64(self.least % (1 << 64))
@@ -74,24 +111,18 @@ def read_column(name: str, values: object, secret: bytes, *, dense: bool = False
 
     Guarantee: none needed; private, as the data is. Messages speak of types only.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(_MASKED.format(name))
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one column, got {array.ndim} dimensions")
-    if array.dtype.kind in "OT" or not array.size:
-        array = _plain(name, array)
-    if array.dtype.kind in "USO":
+    array = read_entries(name, values)
+    if array.dtype.kind == "O":
+        array = _plain(array)
+    if array.dtype.kind in "biu":
+        return _of_integers(array, dense=dense)
+    if array.dtype.kind in "US" or (array.dtype.kind == "O" and _is_text(array)):
         distinct, inverse = np.unique(array, return_inverse=True)
-        codes = inverse.astype(np.uint64)
-        return Column(
-            codes, distinct.size, 0, distinct, array.dtype, digests(distinct.tolist(), secret)
-        )
-    if array.dtype.kind == "M" and np.isnat(array).any():
-        raise ValueError(_MISSING.format(name))
-    if array.dtype.kind not in "biuM":
+        words, codes = words_of_texts(distinct, secret), inverse.astype(np.uint64)
+        return Column(codes, distinct.size, 0, distinct, array.dtype, None, words)
+    if array.dtype.kind not in "fMO":
         raise TypeError(_KINDS.format(name, array.dtype.type.__name__))
-    return _of_integers(array, dense=dense)
+    return _of_any(array, secret)
 
 
 def _of_integers(array: Array, *, dense: bool) -> Column:
@@ -102,9 +133,32 @@ def _of_integers(array: Array, *, dense: bool) -> Column:
         distinct, inverse = np.unique(wide, return_inverse=True)
         words = distinct.view(np.uint64)
         known = distinct.astype(array.dtype)
-        return Column(inverse.view(np.uint64), distinct.size, 0, known, array.dtype, words)
+        return Column(inverse.view(np.uint64), distinct.size, 0, known, array.dtype, None, words)
     codes = wide.view(np.uint64) - np.uint64(least % (1 << 64))
-    return Column(codes, span, least, None, array.dtype, None)
+    return Column(codes, span, least, None, array.dtype, None, None)
+
+
+def _of_any(array: Array, secret: bytes) -> Column:
+    """Read reals, dates or objects of any kinds, the distinct ones one by one."""
+    rows: Any = slice(None)
+    entries: Array = array
+    if array.dtype.kind != "O":
+        entries, rows = np.unique(array, return_inverse=True)
+    codes, identities = column_of(entries)
+    distinct = np.empty(len(identities), dtype=object)
+    distinct[:] = [given_back(identity) for identity in identities]
+    if array.dtype.kind == "M":  # sorted as the identities are
+        distinct = entries[codes >= 0]
+    codes = codes[rows]
+    return Column(
+        codes=np.maximum(codes, 0).view(np.uint64),
+        span=len(identities),
+        least=0,
+        distinct=distinct,
+        kind=distinct.dtype,
+        present=None if (codes >= 0).all() else codes >= 0,
+        _words=words_of(identities, secret),
+    )
 
 
 def _wide(kind: np.dtype[Any]) -> np.dtype[Any]:
@@ -112,61 +166,104 @@ def _wide(kind: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint64 if unsigned else np.int64)
 
 
-def _plain(name: str, array: Array) -> Array:
-    """Turn objects into an array of integers, or see that all are strings, or all bytes."""
-    listed = array.tolist()
-    kinds = set(map(type, listed))
-    if any(kind is type(None) or kind.__name__ in {"NAType", "NaTType"} for kind in kinds):
-        raise ValueError(_MISSING.format(name))
-    if not kinds:
-        return array if array.dtype.kind in "biuMUS" else array.astype(np.int64)
-    # numpy's own strings would drop null characters at the end
-    if any(all(issubclass(kind, text) for kind in kinds) for text in (str, bytes)):
-        return array.astype(object)
-    if all(issubclass(kind, int | np.integer) for kind in kinds) and bool not in kinds:
-        try:
-            return np.array([int(x) for x in listed], dtype=np.int64)
-        except OverflowError:
-            raise ValueError(f"{name} has integers beyond 64 bits") from None
-    names = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise TypeError(_KINDS.format(name, names))
+def _plain(array: Array) -> Array:
+    """Turn objects into integers, if all of them are; this is faster, and changes nothing else."""
+    whole = as_int64(array)
+    return array if whole is None else whole
 
 
-def read_numbers(values: object, *, exponent: int, nan: int) -> Integers:
+def _is_text(array: Array) -> bool:
+    """Tell whether all objects are texts, or all bytes; numpy would drop zeros at their ends."""
+    return kinds_of(array) in ({str}, {bytes})
+
+
+def read_numbers(values: object, *, exponent: int, missing: int) -> Integers:
     """Read a column of numbers as whole multiples of 2**exponent.
 
-    Reals are rounded to the nearest multiple, ties to even; those beyond 2**62 steps, infinities
-    among them, count as 2**62 steps, and NaN counts as ``nan``. Integers need an exponent of 0.
+    Each is rounded to the nearest multiple, ties to even; those beyond 2**62 steps, infinities
+    among them, count as 2**62 steps, and what is missing, NaN too, counts as ``missing``. A number
+    is read alike whatever its type is and whatever stands beside it.
 
     Guarantee: none needed; each number is read by itself. Messages speak of types only.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(_MASKED.format("values"))
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"values must be one column, got {array.ndim} dimensions")
-    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        reals = array.astype(np.float64)
-        with np.errstate(over="ignore", under="ignore"):
-            np.ldexp(reals, -exponent, out=reals)
-        missing = np.isnan(reals)
-        reals[missing] = 0.0
-        np.rint(reals, out=reals)
-        np.clip(reals, -float(LARGEST), float(LARGEST), out=reals)
-        whole = reals.astype(np.int64)
-        whole[missing] = nan
-        return whole
+    array = read_entries("values", values)
+    if array.dtype.kind == "O" or array.dtype.itemsize > 8:
+        return _of_objects(array, exponent, missing)
+    if array.dtype.kind == "f":
+        return _of_reals(array, exponent, missing)
     if array.dtype.kind not in "biu":
-        raise TypeError(f"values must be integers or doubles, got {array.dtype.type.__name__}")
+        raise TypeError(f"values must be numbers, got {array.dtype.type.__name__}")
     if array.dtype.kind == "u":
+        if exponent > 0:
+            return _of_objects(array, exponent, missing)
         array = np.minimum(array, np.array(LARGEST, dtype=np.uint64))
-    whole = array.astype(np.int64)
-    return np.clip(whole, -LARGEST, LARGEST, out=whole)
+    return _of_whole(array.astype(np.int64), exponent)
 
 
-def on_grid(x: Fraction, exponent: int) -> int:
-    """Round a public bound to the grid as the values are rounded: to the nearest, ties to even.
+def _of_reals(array: Array, exponent: int, missing: int) -> Integers:
+    reals = array.astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        np.ldexp(reals, -exponent, out=reals)
+    gaps = np.isnan(reals)
+    reals[gaps] = 0.0
+    np.rint(reals, out=reals)
+    np.clip(reals, -float(LARGEST), float(LARGEST), out=reals)
+    whole = reals.astype(np.int64)
+    whole[gaps] = missing
+    return whole
+
+
+def _of_whole(whole: Integers, exponent: int) -> Integers:
+    """Bring 64-bit integers to the grid; the array is used up."""
+    if exponent > _MOST_SHIFTED:
+        return _of_objects(whole, exponent, 0)
+    if exponent > 0:
+        steps = whole >> exponent
+        rests, half = whole - (steps << exponent), 1 << (exponent - 1)
+        steps += (rests > half) | ((rests == half) & (steps % 2 == 1))
+        return steps
+    most = LARGEST >> -exponent
+    high, low = whole > most, whole < -most
+    np.clip(whole, -most, most, out=whole)
+    whole <<= min(-exponent, _MOST_SHIFTED + 1)
+    whole[high], whole[low] = LARGEST, -LARGEST
+    return whole
+
+
+def _of_objects(array: Array, exponent: int, missing: int) -> Integers:
+    whole = as_int64(array) if array.dtype.kind == "O" else None
+    if whole is not None and exponent <= _MOST_SHIFTED:
+        return _of_whole(whole, exponent)
+    if kinds_of(array) == {float}:
+        return _of_reals(array, exponent, missing)
+    return np.fromiter(
+        (_steps(x, exponent, missing) for x in array), dtype=np.int64, count=array.size
+    )
+
+
+def _steps(x: object, exponent: int, missing: int) -> int:
+    number = number_of(x)
+    if number is None:
+        if is_missing(x):
+            return missing
+        raise TypeError(f"values must be numbers, got {type(x).__name__}")
+    if isinstance(number, float):
+        return LARGEST if number > 0 else -LARGEST
+    return min(max(round(number / Fraction(2) ** exponent), -LARGEST), LARGEST)
+
+
+def on_grid(low: Fraction, high: Fraction, exponent: int) -> tuple[int, int]:
+    """Return public bounds in steps of the grid, such that nothing between them is beyond them.
+
+    Between bounds without a multiple of the grid it is the next one towards 0.
+
+    >>> on_grid(Fraction(-3, 2), Fraction(3, 2), 0), on_grid(Fraction(1, 3), Fraction(1, 3), 0)
+    ((-1, 1), (0, 0))
 
     Guarantee: none needed; public inputs only.
     """
-    return round(x / Fraction(2) ** exponent)
+    step = Fraction(2) ** exponent
+    first, last = -(-low // step), high // step
+    if first > last:
+        first = last = last if high > 0 else first
+    return int(first), int(last)

@@ -14,17 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.rational import Number, is_integer
-from sordino.sensitivity.bounds import Bounds, read_bounds, read_number, read_records
+from sordino.sensitivity.bounds import Bounds, binary, read_bounds, read_number, read_records
 from sordino.sensitivity.neighbours import Neighbours, Relation
 from sordino.sensitivity.norms import Sensitivity
 from sordino.sensitivity.witness import Rows, Vector, Witness, select
 
 Integers: TypeAlias = npt.NDArray[Any]
+Matrix: TypeAlias = list[Vector]
+Corner: TypeAlias = tuple[int, ...]
+Found: TypeAlias = dict[str, tuple[Fraction, tuple[int, int]]]
 
 _MOST_WORK = 200_000_000  # entries of the differences of all pairs of columns
 _MOST_COLUMNS = 16  # of records whose corners are all looked at
 _SAFE = 2**62
-_NORMS = ("l1", "l2", "linf")
+_POWERS = {"l1": 1, "l2": 2, "linf": 1}  # the square of L2 is kept
+_NORMS = tuple(_POWERS)
 
 
 def linear(
@@ -48,48 +52,58 @@ def linear(
     Guarantee:
         Neighbours: as given.
         Loss: none by itself; no two neighbours are further apart, and the witnesses are as far.
-        Numerics: exact, for answers without rounding errors. Floats in the matrix are the decimals
-            that they print as.
+        Numerics: exact, for answers without rounding errors. Floats in the matrix may be meant as
+            the decimals that they print as or as the binary numbers that they are; each norm is
+            the larger one of the two matrices.
         Proof: docs/proofs/sensitivity.md, theorem 9.
     """
     relation = read_records(neighbours, "a linear query", instead="use sum or histogram with Units")
-    read, whole = _read_matrix(matrix)
+    readings, whole = _read_matrix(matrix)
     if bounds is None:
-        return _over_histogram(read, relation, whole)
-    return _over_records(read, _all_bounds(bounds, len(read[0])), relation, whole)
+        return _over_histogram(readings, relation, whole)
+    return _over_records(readings, _all_bounds(bounds, len(readings[0][0])), relation, whole)
 
 
-def _over_histogram(matrix: list[Vector], relation: Neighbours, whole: bool) -> Sensitivity:
-    columns = list(zip(*matrix, strict=True))
-    many, work = len(columns), len(columns) ** 2 * len(matrix) // 2
+def _over_histogram(readings: list[Matrix], relation: Neighbours, whole: bool) -> Sensitivity:
+    rows, many = len(readings[0]), len(readings[0][0])
+    work = many**2 * rows // 2
     if relation is Neighbours.replace_one and work > _MOST_WORK:
         raise ValueError(
             f"comparing all pairs of columns takes {work} differences, and at most {_MOST_WORK} "
             "are looked at; divide the query into several ones, or take two times its sensitivity "
             "under add_remove"
         )
-    table, unit = _scaled(columns)
-    if relation is Neighbours.add_remove:
-        pairs = _largest(enumerate([table]))
-        found = {name: (size, (column, -1)) for name, (size, _, column) in pairs.items()}
-    else:
-        moves = ((first, table[first + 1 :] - table[first]) for first in range(many - 1))
-        found = {
-            name: (size, (first, first + 1 + place))
-            for name, (size, first, place) in _largest(moves).items()
-        }
+    found = [_kinds(list(zip(*matrix, strict=True)), relation) for matrix in readings]
+    best = _best(found)
+    shown = tuple(
+        (tuple(zip(*readings[number], strict=True)), place) for _, number, place in best.values()
+    )
     return _made(
         "linear query over a histogram",
-        found,
-        unit,
+        best,
         relation,
         whole=whole,
-        recipe=partial(_two_kinds, tuple(columns), tuple(at for _, at in found.values())),
+        recipe=partial(_two_kinds, shown),
     )
 
 
+def _kinds(columns: list[Vector], relation: Neighbours) -> Found:
+    """Return the largest norms, and the two kinds of records for each; -1 is no record."""
+    table, unit = _scaled(columns)
+    if relation is Neighbours.add_remove:
+        return {
+            name: (size * unit ** _POWERS[name], (column, -1))
+            for name, (size, _, column) in _largest(enumerate([table])).items()
+        }
+    moves = ((first, table[first + 1 :] - table[first]) for first in range(len(columns) - 1))
+    return {
+        name: (size * unit ** _POWERS[name], (first, first + 1 + place))
+        for name, (size, first, place) in _largest(moves).items()
+    }
+
+
 def _over_records(
-    matrix: list[Vector], ends: list[Bounds], relation: Neighbours, whole: bool
+    readings: list[Matrix], ends: list[Bounds], relation: Neighbours, whole: bool
 ) -> Sensitivity:
     if len(ends) > _MOST_COLUMNS:
         raise ValueError(
@@ -97,6 +111,23 @@ def _over_records(
             "all corners of the bounds are looked at; divide the query into several ones"
         )
     corners = list(itertools.product((0, 1), repeat=len(ends)))
+    best = _best([_corners(matrix, ends, corners, relation) for matrix in readings])
+    shown = tuple(
+        (tuple(readings[number]), corners[place]) for _, number, (place, _) in best.values()
+    )
+    return _made(
+        "linear query over records",
+        best,
+        relation,
+        whole=whole and all(end.whole for end in ends),
+        recipe=partial(_two_corners, shown, tuple(ends), relation),
+    )
+
+
+def _corners(
+    matrix: Matrix, ends: list[Bounds], corners: list[Corner], relation: Neighbours
+) -> Found:
+    """Return the largest norms, and the corner of the bounds for each."""
     lows, highs = [end.low for end in ends], [end.high for end in ends]
     if relation is Neighbours.replace_one:  # what counts is how far a record moves, up or down
         lows, highs = [-end.width for end in ends], [end.width for end in ends]
@@ -104,16 +135,20 @@ def _over_records(
     steps = [[row[j] * (highs[j] - lows[j]) for row in matrix] for j in range(len(ends))]
     scaled, unit = _scaled([*map(tuple, steps), tuple(base)])
     table = np.array(corners, dtype=scaled.dtype) @ scaled[:-1] + scaled[-1]
-    found = {name: (size, (at, -1)) for name, (size, _, at) in _largest(enumerate([table])).items()}
-    shown = tuple(corners[at] for _, (at, _) in found.values())
-    return _made(
-        "linear query over records",
-        found,
-        unit,
-        relation,
-        whole=whole and all(end.whole for end in ends),
-        recipe=partial(_two_corners, tuple(matrix), tuple(ends), relation, shown),
-    )
+    return {
+        name: (size * unit ** _POWERS[name], (place, -1))
+        for name, (size, _, place) in _largest(enumerate([table])).items()
+    }
+
+
+def _best(found: list[Found]) -> dict[str, tuple[Fraction, int, tuple[int, int]]]:
+    """Return, for each norm, the largest one of all readings, which one that is, and its place."""
+    best = {}
+    for name in _NORMS:
+        number = max(range(len(found)), key=lambda number: found[number][name][0])
+        size, place = found[number][name]
+        best[name] = (size, number, place)
+    return best
 
 
 def _largest(
@@ -135,8 +170,7 @@ def _largest(
 
 def _made(
     query: str,
-    found: dict[str, tuple[int, tuple[int, int]]],
-    unit: Fraction,
+    best: dict[str, tuple[Fraction, int, tuple[int, int]]],
     relation: Neighbours,
     *,
     whole: bool,
@@ -144,9 +178,9 @@ def _made(
 ) -> Sensitivity:
     return Sensitivity(
         query=query,
-        l1=found["l1"][0] * unit,
-        l2_squared=found["l2"][0] * unit**2,
-        linf=found["linf"][0] * unit,
+        l1=best["l1"][0],
+        l2_squared=best["l2"][0],
+        linf=best["linf"][0],
         neighbours=relation,
         whole=whole,
         recipe=recipe,
@@ -154,27 +188,25 @@ def _made(
 
 
 def _two_kinds(
-    columns: tuple[Vector, ...], places: tuple[tuple[int, int], ...]
+    shown: tuple[tuple[tuple[Vector, ...], tuple[int, int]], ...],
 ) -> tuple[Witness, ...]:
-    nothing = (Fraction(0),) * len(columns[0])
     found = []
-    for one, other in places:
+    for columns, (one, other) in shown:
         # With a single kind of record, a replacement changes nothing.
         second = other if other < len(columns) else one
         rows = () if second < 0 else (Rows(f"kind {second + 1}"),)
-        answer = nothing if second < 0 else columns[second]
+        answer = (Fraction(0),) * len(columns[0]) if second < 0 else columns[second]
         found.append(Witness((Rows(f"kind {one + 1}"),), rows, (columns[one], answer)))
     return select(found)
 
 
 def _two_corners(
-    matrix: tuple[Vector, ...],
+    shown: tuple[tuple[tuple[Vector, ...], Corner], ...],
     ends: tuple[Bounds, ...],
     relation: Neighbours,
-    places: tuple[tuple[int, ...], ...],
 ) -> tuple[Witness, ...]:
     found = []
-    for corner in places:
+    for matrix, corner in shown:
         record = tuple(end.high if up else end.low for end, up in zip(ends, corner, strict=True))
         opposite = tuple(end.low if up else end.high for end, up in zip(ends, corner, strict=True))
         replaced = relation is Neighbours.replace_one
@@ -199,20 +231,22 @@ def _scaled(rows: Sequence[Vector]) -> tuple[Integers, Fraction]:
     return np.array(whole, dtype=np.int64 if fits else object), Fraction(1, common)
 
 
-def _read_matrix(matrix: object) -> tuple[list[Vector], bool]:
+def _read_matrix(matrix: object) -> tuple[list[Matrix], bool]:
+    """Return the matrix in decimals, the one in binary if it is another one, and if it is whole."""
     rows = matrix.tolist() if isinstance(matrix, np.ndarray) else matrix
     if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
         raise TypeError("matrix must be a list of rows of numbers, one row for each answer")
-    read, whole = [], True
+    decimals, doubles, whole = [], [], True
     for number, row in enumerate(rows):
         if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str) or not len(row):
             raise TypeError(f"matrix[{number}] must be a row of numbers")
         if len(row) != len(rows[0]):
             raise ValueError("all rows of matrix must have the same length")
         names = (f"matrix[{number}][{place}]" for place in range(len(row)))
-        read.append(tuple(map(read_number, names, row)))
+        decimals.append(tuple(map(read_number, names, row)))
+        doubles.append(tuple(map(binary, row, decimals[-1])))
         whole = whole and all(map(is_integer, row))
-    return read, whole
+    return [decimals] if doubles == decimals else [decimals, doubles], whole
 
 
 def _all_bounds(bounds: object, columns: int) -> list[Bounds]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from sordino.exact.balls import ball, round_up
-from sordino.exact.rational import Number, nonnegative, written
+from sordino.exact.rational import Number, covering, nonnegative, written
 from sordino.exact.rounding import up_as_printed
 from sordino.sensitivity.bounds import shown
 from sordino.sensitivity.neighbours import Neighbours, Relation, Units, read_relation
@@ -32,7 +32,8 @@ class Sensitivity:
     first one, which attains L1.
 
     Own claims can be made in the same form, and tested with ``check``; ``recipe`` is a function
-    without arguments that returns the witnesses.
+    without arguments that returns the witnesses. A norm that is a float counts as the decimal that
+    it prints as or as the binary number that it is, whichever is larger.
 
     >>> Sensitivity(query="my sum", l1=3, l2_squared=5, linf=2, neighbours="add_remove").l2
     2.23606797749979
@@ -199,8 +200,7 @@ def _amount(name: str, value: Number) -> Fraction:
     """Read a norm; what a formula made may have more digits than what people type."""
     if isinstance(value, Fraction) and value >= 0:
         return value
-    read = nonnegative(name, value)
-    return max(read, Fraction(value)) if isinstance(value, float) else read
+    return nonnegative(name, value) and covering(name, value)
 
 
 def _make(arguments: dict[str, Any]) -> Sensitivity:

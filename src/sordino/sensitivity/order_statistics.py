@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
@@ -105,8 +106,12 @@ def certified(bound: float) -> float:
     return bound * (1 + 1e-11)
 
 
-def read_values(values: object) -> Floats:
-    """Return an array of doubles from private data; infinities are left for the clamping.
+def read_values(values: object, missing: float) -> Floats:
+    """Return an array of doubles from private data, each the one nearest to its record.
+
+    A record that is missing, that is None, NaN or pandas' NA, counts as ``missing``. Infinities,
+    and numbers beyond all doubles, which become such, are left for the clamping. So no number and
+    no gap in the data leads to an error; that records are numbers must be known beforehand.
 
     Guarantee: none; each record is read by itself, and messages speak of types only.
     """
@@ -120,26 +125,31 @@ def read_values(values: object) -> Floats:
         raise TypeError("values must be one column of numbers") from None
     if array.ndim != 1:
         raise TypeError("values must be one column of numbers, not a table or a single number")
-    _check_kinds(array)
+    if array.dtype.kind == "O":
+        array = np.array([_double(x) for x in array.tolist()], dtype=np.float64)
+    if array.dtype.kind not in "iuf":
+        raise TypeError("values must be numbers")
     if array.size == 0:
         raise ValueError("values must hold at least one record")
-    try:
+    with np.errstate(over="ignore"):  # long doubles become infinite
         doubles: Floats = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError("values must be numbers, none of them missing") from None
     if np.isnan(doubles.min()):
-        raise ValueError("some values are missing or NaN; fill them in before the release")
+        doubles = np.where(np.isnan(doubles), missing, doubles)
     return doubles
 
 
-def _check_kinds(array: npt.NDArray[Any]) -> None:
-    """Refuse what is not a number, by its type."""
-    numbers = array.dtype.kind in "iuf"
-    if array.dtype.kind == "O":
-        kinds = set(map(type, array.tolist()))
-        numbers = not any(issubclass(kind, bool | str | bytes | complex) for kind in kinds)
-    if not numbers:
+def _double(record: object) -> float:
+    """Return the double nearest to a record, or NaN if it is missing."""
+    if record is None or type(record).__name__ == "NAType":
+        return math.nan
+    if not is_integer(record) and not isinstance(record, float | Fraction | Decimal | np.floating):
         raise TypeError("values must be numbers")
+    if isinstance(record, Decimal) and record.is_nan():
+        return math.nan
+    try:
+        return float(record)
+    except OverflowError:
+        return math.inf if record > 0 else -math.inf
 
 
 def at_rank(rank: object) -> Rank:
@@ -216,7 +226,7 @@ def order_statistic(values: object, rank: Rank, setting: Setting) -> Evaluated:
             beta that was read.
         Proof: docs/proofs/smooth.md, theorems 2 and 4.
     """
-    doubles = read_values(values)
+    doubles = read_values(values, setting.low)
     place = rank(doubles.size) - 1
     width = reach(setting.beta, setting.span, setting.floor)
     first, last = max(place - width, 0), min(place + width, doubles.size - 1)

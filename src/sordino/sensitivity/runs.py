@@ -57,20 +57,20 @@ def runs_of(
     return Runs(pairs >> shift, codes, counts), order
 
 
-def distinct_of(keys: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    """Return the distinct keys in their order, and the place of each entry's key among them.
+def distinct_of(codes: Words) -> tuple[Words, npt.NDArray[np.intp]]:
+    """Return the distinct codes in their order, and the place of each entry's code among them.
 
     Guarantee: none needed; private, as the data is.
     """
-    if keys.dtype.kind in "iu" and keys.size:
-        least = keys.min()
-        span = int(keys.max()) - int(least) + 1
-        if span <= _SPARE * keys.size:
-            offsets = (keys - least).astype(np.intp)
+    if codes.size:
+        least = codes.min()
+        span = int(codes.max()) - int(least) + 1
+        if span <= _SPARE * codes.size:
+            offsets = (codes - least).astype(np.intp)
             present = np.bincount(offsets, minlength=span) > 0
             places = np.cumsum(present) - 1
-            return np.flatnonzero(present).astype(keys.dtype) + least, places[offsets]
-    distinct, inverse = np.unique(keys, return_inverse=True)
+            return np.flatnonzero(present).astype(np.uint64) + least, places[offsets]
+    distinct, inverse = np.unique(codes, return_inverse=True)
     return distinct, inverse
 
 

@@ -41,6 +41,9 @@ def quantile(
 ) -> float:
     """Return a smooth bound for the value of a given rank, from 1 for the least one.
 
+    Values are clamped to the bounds, and one that is missing, which is None or NaN, counts as the
+    lower bound: what a record is worth never depends on the others, and no gap is an error.
+
     >>> round(quantile(range(1, 10), rank=5, bounds=(0, 10), beta=0.25), 6)
     1.889466
 
@@ -98,7 +101,9 @@ def from_local(
     """Return the smooth bound max over k of exp(-beta k) A(k) for a user's function A.
 
     ``global_bound`` is the global sensitivity, or more. A(k) is asked for k = 0, 1, ... until the
-    global bound proves that no later one can be larger; with ``records``, at most so often.
+    global bound proves that no later one can be larger. With ``records``, the public number of
+    records, it is asked at most so often: as many changes lead to any data set, and from there on
+    the global bound takes the place of A(k).
 
     >>> round(from_local(lambda k: k + 1, beta=0.25, global_bound=10), 6)
     1.889466
@@ -112,13 +117,14 @@ def from_local(
     rate, most = ranks.read_beta(beta), up(positive("global_bound", global_bound))
     best = least = ranks.read_floor(floor, most)
     last = reach(rate, most, least)
-    if records is not None:
-        last = min(last, positive_whole("records", records))
-    for changes in range(last + 1):
+    size = last + 1 if records is None else positive_whole("records", records)
+    for changes in range(min(size, last) + 1):
         fading = math.exp(-rate * changes)
         if most * fading <= best:
             break
-        best = max(best, min(_size(local(changes)), most) * fading)
+        # Were nothing asked beyond, a neighbour's larger A(size) would have no counterpart here.
+        found = min(_size(local(changes)), most) if changes < size else most
+        best = max(best, found * fading)
     return ranks.certified(best)
 
 

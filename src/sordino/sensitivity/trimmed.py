@@ -37,7 +37,7 @@ def trimmed_mean(values: object, trim: object, setting: Setting) -> Evaluated:
             beta that was read.
         Proof: docs/proofs/smooth.md, theorems 3 and 4.
     """
-    doubles = read_values(values)
+    doubles = read_values(values, setting.low)
     size = doubles.size
     cut = _read_trim(trim, size)
     left = size - 2 * cut

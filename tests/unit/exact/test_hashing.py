@@ -51,11 +51,11 @@ def test_hashes_have_each_bit_half_of_the_time() -> None:
     assert max(abs(count - 20_000) for count in ones) < 600  # six standard deviations; no chance
 
 
-def test_texts_have_keyed_digests() -> None:
-    found = digests(["a", "b", "a", b"a", "\ud800", ""], SECRET)
-    assert found[0] == found[2] == found[3]
+def test_contents_have_keyed_digests() -> None:
+    found = digests([b"a", b"b", b"a", b"a\0", b""], SECRET)
+    assert found[0] == found[2]
     assert np.unique(found).size == 4
-    assert digests(["a"], bytes(32))[0] != found[0]
+    assert digests([b"a"], bytes(32))[0] != found[0]
     assert digests([], SECRET).size == 0
 
 

@@ -3,6 +3,7 @@
 
 import itertools
 import pickle
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -93,6 +94,39 @@ def test_cells_of_integers_and_of_nothing() -> None:
     assert _cells_of([np.nan, 1.0], POWERS).tolist() == [3]
 
 
+def test_a_value_has_one_cell_whatever_stands_beside_it_and_whatever_type_it_has() -> None:
+    powers = (-2, 66)
+    sizes = [0, 1, 2**53 + 1, 2**54 - 1, 2**60 - 1, 2**62, 2**63 - 1]
+    values = sizes + [-x for x in sizes] + [-(2**63)]
+    typed = _cells_of(np.array(values), powers).tolist()
+    assert typed == _cells_of(values, powers).tolist()
+    beside = [0.5, None, 2**64, Fraction(1, 3), 10**400, Decimal("-1e999999999"), np.nan, True]
+    mixed = _cells_of(values + beside, powers).tolist()
+    assert mixed[: len(values)] == typed
+    middle, last = 68, 136
+    assert mixed[len(values) :] == [middle + 2, last - 1, middle + 1, last, 0, middle + 3]
+    for value, cell in zip(values, typed, strict=True):  # exactly, also next to a power of two
+        low, high = -_edge(last - cell, powers), _edge(cell, powers)
+        assert low <= value <= high
+        assert abs(value) < high or value <= 0
+    assert _cells_of(np.array([2**64 - 1], dtype=np.uint64), powers).tolist() == [last - 2]
+    assert _cells_of(np.array([-128, 127], dtype=np.int8), POWERS).tolist() == [0, 4]
+
+
+@pytest.mark.parametrize("values", [[], [5], [5, 6.5], [None, 2**70], np.array([1], dtype="u1")])
+def test_public_arguments_decide_whether_bounds_are_integers(values: Any) -> None:
+    def kinds(**known: Any) -> set[type]:
+        return {
+            type(x) for x in private_bounds(values, epsilon=1, neighbours="add_remove", **known)
+        }
+
+    with replay(SeededBits(8)):
+        assert kinds() == {float}
+        assert kinds(powers=(0, 62)) == {int}
+        assert kinds(lower=0) == kinds(upper=9) == {int}
+        assert kinds(lower=0.0) == {float}
+
+
 def test_the_promised_number_of_values_lies_beyond_and_no_end_is_far_out() -> None:
     values = np.random.default_rng(2).lognormal(4, 2, 4000)
     values[:40] *= -1
@@ -116,7 +150,8 @@ def test_the_target_follows_from_the_confidence() -> None:
 
 def test_all_values_in_one_cell_are_enclosed_by_it() -> None:
     with replay(SeededBits(3)):
-        assert private_bounds(np.full(10_000, 5), epsilon=1, neighbours="add_remove") == (4, 8)
+        fives = np.full(10_000, 5)
+        assert private_bounds(fives, epsilon=1, neighbours="add_remove", powers=(0, 62)) == (4, 8)
         assert private_bounds(np.full(10_000, -0.3), epsilon=1, neighbours="add_remove") == (
             -0.5, -0.25)  # fmt: skip
         assert private_bounds(np.zeros(10_000), epsilon=1, neighbours="replace_one") == (
@@ -179,8 +214,10 @@ def test_parameters_out_of_range_are_refused(
     ("values", "error"),
     [
         (["a"], TypeError),
-        ([[1.0]], ValueError),
-        ([2**70], TypeError),
+        ([[1.0]], TypeError),
+        (np.ones((1, 1)), ValueError),
+        ([1, "1"], TypeError),
+        (np.array([1j]), TypeError),
         (np.ma.array([1]), TypeError),
     ],
 )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 from typing import TypeAlias
 
+import pytest
+
 Data: TypeAlias = tuple[int, ...]  # sorted
 Statistic: TypeAlias = Callable[[Data], float]
 
@@ -55,3 +57,14 @@ def distance(one: Data, other: Data) -> int:
         if value in left:
             left.remove(value)
     return len(left)
+
+
+def check_smallest(
+    universe: Universe, statistic: Statistic, beta: float, found: dict[Data, float]
+) -> None:
+    """Assert that a bound covers the local sensitivity, is smooth, and is the smallest such one."""
+    local, true = universe.local(statistic), universe.smooth(statistic, beta)
+    assert all(found[data] >= local[data] for data in universe.data)
+    assert universe.roughness(found) <= beta
+    for data in universe.data:
+        assert found[data] == pytest.approx(true[data], rel=1e-9, abs=0)

@@ -4,6 +4,7 @@
 import itertools
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,6 +161,32 @@ def test_linear_queries_over_bounded_records(number: int, neighbours: Neighbours
 
     found = check(answer, records, 1 + (neighbours == "add_remove"), neighbours)
     assert same(found, sensitivity.linear(matrix, bounds=bounds, neighbours=neighbours))
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("number", range(len(MATRICES)))
+def test_floats_in_a_matrix_cover_both_what_they_print_as_and_what_they_are(
+    number: int, neighbours: Neighbours
+) -> None:
+    matrix = [[x / 10 for x in row] for row in MATRICES[number]]
+    readings = [
+        [[Fraction(repr(x)) for x in row] for row in matrix],
+        [[Fraction(x) for x in row] for row in matrix],
+    ]
+    options: list[dict[str, Any]] = [{}, {"bounds": [(0, 2), (-1, 1), (-2, -1), (0, 1)]}]
+    for option in options:
+        found = sensitivity.linear(matrix, neighbours=neighbours, **option)
+        each = [norms(sensitivity.linear(m, neighbours=neighbours, **option)) for m in readings]
+        assert norms(found) == list(map(max, *each))
+        attained = [(w.l1, w.l2_squared, w.linf) for w in found.witnesses]
+        assert norms(found) == list(map(max, zip(*attained, strict=True)))
+
+
+def test_one_tenth_in_a_matrix_is_at_least_the_double() -> None:
+    for value in (0.1, 0.3, np.float32(0.1), -0.1):
+        found = sensitivity.linear([[value]], neighbours="add_remove").l1
+        above, below = value.as_integer_ratio()
+        assert found == max(abs(Fraction(above, below)), abs(Fraction(str(value))))
 
 
 def test_the_identity_is_a_histogram_and_a_row_of_ones_is_a_row_count() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+import itertools
 import math
-from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -8,20 +9,9 @@ import numpy as np
 import pytest
 
 from sordino.sensitivity import smooth
-from tests.unit.sensitivity.brute import Data, Universe
+from tests.unit.sensitivity.brute import Data, Universe, check_smallest
 
-ANCHORS = {0.1: 4.065696597405991, 0.25: 1.8894662109640588, 0.5: 1.2130613194252668, 1: 1.0}
 UNIVERSES = [(3, 6, 2), (5, 4, 3), (5, 4, 2), (4, 4, 4), (4, 4, 1), (1, 5, 1), (2, 5, 1)]
-
-
-@pytest.mark.parametrize("beta", ANCHORS)
-def test_the_median_of_one_to_nine_by_hand(beta: float) -> None:
-    values, bounds = range(1, 10), (0, 10)
-    found = smooth.median(values, bounds=bounds, beta=beta)
-    assert found == pytest.approx(ANCHORS[beta], rel=2e-10, abs=0)
-    assert found > ANCHORS[beta]
-    by_hand = smooth.from_local(lambda k: k + 1, beta=beta, global_bound=10)
-    assert by_hand == pytest.approx(found, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(("size", "top", "rank"), UNIVERSES)
@@ -38,7 +28,7 @@ def test_quantiles_have_the_smallest_smooth_bound(
         data: smooth.quantile(data, rank=rank, bounds=(0, top), beta=beta, floor=1e-9)
         for data in universe.data
     }
-    _check(universe, statistic, beta, found)
+    check_smallest(universe, statistic, beta, found)
 
 
 @pytest.mark.parametrize(("size", "top", "trim"), [(3, 6, 1), (4, 4, 1), (5, 3, 1), (5, 3, 2),
@@ -56,108 +46,7 @@ def test_trimmed_means_have_the_smallest_smooth_bound(
         data: smooth.trimmed_mean(data, trim=trim, bounds=(0, top), beta=beta, floor=1e-9)
         for data in universe.data
     }
-    _check(universe, statistic, beta, found)
-
-
-def _check(
-    universe: Universe,
-    statistic: Callable[[Data], float],
-    beta: float,
-    found: dict[Data, float],
-) -> None:
-    local, true = universe.local(statistic), universe.smooth(statistic, beta)
-    assert all(found[data] >= local[data] for data in universe.data)
-    assert universe.roughness(found) <= beta
-    for data in universe.data:
-        assert found[data] == pytest.approx(true[data], rel=1e-9, abs=0)
-
-
-def by_printed_formula(data: Data, rank: int, top: int, beta: float, *, slide: str) -> float:
-    """The bounds of a lecture whose two slides differ in how far t runs; both are wrong."""
-    padded = [*[0] * 20, *data, *[top] * 20]
-
-    def x(i: int) -> int:
-        return padded[i + 19]
-
-    def within(k: int) -> int:
-        return max(
-            max(x(rank + t) - x(rank + t - k - 1), x(rank + t + 1) - x(rank + t))
-            for t in range(k + (2 if slide == "A" else 1))
-        )
-
-    return max(math.exp(-beta * k) * within(k) for k in range(len(data) + 1))
-
-
-@pytest.mark.parametrize(
-    ("slide", "size", "top", "rank"), [("A", 5, 4, 3), ("B", 5, 4, 3), ("B", 3, 6, 2)]
-)
-def test_the_printed_median_formulas_fail_the_same_test(
-    slide: str, size: int, top: int, rank: int
-) -> None:
-    beta, universe = 0.3, Universe(size, top)
-    printed = {
-        data: by_printed_formula(data, rank, top, beta, slide=slide) for data in universe.data
-    }
-    assert universe.roughness(printed) == pytest.approx(0.6, rel=1e-9, abs=0)
-    true = universe.smooth(lambda data: data[rank - 1], beta)
-    assert any(printed[data] < true[data] - 1e-9 for data in universe.data) == (slide == "B")
-    with pytest.raises(AssertionError):
-        _check(universe, lambda data: data[rank - 1], beta, printed)
-
-
-def test_a_printed_formula_is_too_small_for_three_records() -> None:
-    data, rank, top = (0, 0, 1), 2, 6
-    one_change = dict.fromkeys("AB", 0)
-    padded = [0, 0, 0, 0, *data, 6, 6, 6, 6]
-    for slide, last in (("A", 2), ("B", 1)):
-        one_change[slide] = max(
-            max(
-                padded[rank + t + 3] - padded[rank + t + 1],
-                padded[rank + t + 4] - padded[rank + t + 3],
-            )
-            for t in range(last + 1)
-        )
-    universe = Universe(3, top)
-    local = universe.local(lambda d: d[rank - 1])
-    assert max(local[d] for d in [data, *universe.neighbours(data)]) == 6
-    assert one_change == {"A": 6, "B": 5}
-
-
-def test_the_median_of_zeros_and_n_moves_by_n() -> None:
-    for n in (1, 7, 100):
-        data = (0, 0, 0, n, n)
-        assert smooth.median(data, bounds=(0, n), beta=5) == pytest.approx(n, rel=1e-10, abs=0)
-
-
-def test_local_sensitivity_is_no_smooth_bound_although_it_meets_the_printed_condition() -> None:
-    top, rank, beta = 3, 4, 0.5
-    one, other = (0,) * 5 + (top,) * 2, (0,) * 4 + (top,) * 3
-    universe = Universe(7, top)
-    local = universe.local(lambda data: data[rank - 1])
-    assert (local[one], local[other]) == (0, top)
-    assert other in set(universe.neighbours(one))
-    # Printed: LS <= S <= exp(beta) LS of the same data. LS itself meets it, and breaches.
-    assert all(local[d] <= local[d] <= math.exp(beta) * local[d] for d in universe.data)
-    assert universe.roughness(local) == math.inf
-    # A true smooth bound cannot meet it: it is positive where the local sensitivity is 0.
-    found = smooth.median(one, bounds=(0, top), beta=beta)
-    assert found == pytest.approx(top * math.exp(-beta), rel=1e-9, abs=0)
-    assert found > math.exp(beta) * local[one]
-
-
-def test_the_local_sensitivity_of_a_range_of_salaries() -> None:
-    def spread(data: tuple[int, ...]) -> int:
-        return max(data) - min(data)
-
-    def local(data: tuple[int, ...]) -> int:
-        ends = (10_000, 100_000)
-        moved = [(*data[:i], end, *data[i + 1 :]) for i in range(5) for end in (*ends, *data)]
-        return max(abs(spread(data) - spread(other)) for other in moved)
-
-    assert local((50_000, 50_000, 20_000, 10_000, 60_000)) == 40_000
-    assert local((80_000, 50_000, 70_000, 15_000, 60_000)) == 35_000
-    assert local((80_000, 60_000, 75_000, 100_000, 60_000)) == 50_000
-    assert local((10_000,) * 5) == 90_000
+    check_smallest(universe, statistic, beta, found)
 
 
 def test_values_are_clamped_and_infinite_ones_too() -> None:
@@ -223,9 +112,81 @@ def test_a_user_function_is_asked_no_longer_than_needed() -> None:
     assert asked == [0, 1, 2]  # 10 exp(-3) is below exp(-0)
     asked.clear()
     smooth.from_local(local, beta=1e-6, global_bound=10, records=5)
-    assert asked == [0, 1, 2, 3, 4, 5]
+    assert asked == [0, 1, 2, 3, 4]
     assert smooth.from_local(lambda _: 99, beta=1, global_bound=10) == 10 * (1 + 1e-11)
     assert smooth.from_local(lambda _: 10**400, beta=1, global_bound=10) == 10 * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("records", [1, 5, 1000, None])
+@pytest.mark.parametrize("beta", [1e-4, 0.01, 0.3])
+def test_a_bound_from_a_user_function_is_smooth_for_all_that_is_asked_of_it(
+    records: int | None, beta: float
+) -> None:
+    """A(k) = a + 2k is at most the A(k + 1) of neighbours whose a differs by at most 2."""
+    found = [
+        smooth.from_local(
+            lambda k, a=a: a + 2 * k,
+            beta=beta,
+            global_bound=10**4,
+            records=records,
+        )
+        for a in range(0, 40, 2)
+    ]
+    for one, other in itertools.pairwise(found):
+        assert abs(math.log(one / other)) <= beta
+
+
+def test_from_the_number_of_records_on_the_global_bound_counts() -> None:
+    found = smooth.from_local(lambda _: 1, beta=0.25, global_bound=10, records=4)
+    assert found == pytest.approx(10 * math.exp(-1), rel=1e-9, abs=0)
+    assert smooth.from_local(lambda _: 9, beta=1, global_bound=10, records=4) == pytest.approx(
+        9, rel=1e-9, abs=0
+    )
+
+
+MISSING: list[Any] = [None, math.nan, np.float32("nan"), Decimal("nan"), Decimal("sNaN")]
+HUGE: list[Any] = [
+    10**400,
+    Fraction(10**400),
+    Decimal("1e400"),
+    math.inf,
+    1e308,
+    2**64,
+    np.longdouble("1e400"),
+]
+
+
+@pytest.mark.parametrize("rest", [[1, 2, 3], [1.0, 2.5, 3.0], [Fraction(1), 2, 3.0]], ids=range(3))
+def test_no_single_record_leads_to_an_error(rest: list[Any]) -> None:
+    bounds: dict[str, Any] = {"bounds": (-1, 4), "beta": 0.3}
+
+    def all_of(record: Any) -> list[float]:
+        values = [*rest, record]
+        return [
+            smooth.median(values, **bounds),
+            smooth.quantile(values, rank=3, **bounds),
+            smooth.maximum(values, **bounds),
+            smooth.trimmed_mean(values, trim=1, **bounds),
+        ]
+
+    for record in MISSING:
+        assert all_of(record) == all_of(-1)
+    for record in HUGE:
+        assert all_of(record) == all_of(4)
+        assert all_of(-record) == all_of(-1)
+
+
+def test_missing_entries_of_a_table_count_as_the_lower_bound() -> None:
+    pandas = pytest.importorskip("pandas")
+    expected = smooth.median([1, 0, 3], bounds=(0, 4), beta=1)
+    for column in (
+        pandas.Series([1, None, 3]),
+        pandas.Series([1, None, 3], dtype="Int64"),
+        pandas.Series([1, None, 3], dtype="Float64"),
+        pandas.Series([1, None, 3], dtype=object),
+        np.array([1, np.nan, 3]),
+    ):
+        assert smooth.median(column, bounds=(0, 4), beta=1) == expected
 
 
 BAD: list[tuple[type[Exception], str, dict[str, Any]]] = [
@@ -236,11 +197,12 @@ BAD: list[tuple[type[Exception], str, dict[str, Any]]] = [
     (ValueError, r"2\*\*-100", {"floor": 1e-40}),
     (ValueError, "floor", {"floor": 0}),
     (ValueError, "at least one record", {"values": []}),
-    (ValueError, "NaN", {"values": [1.0, math.nan]}),
     (TypeError, "numbers", {"values": ["a", "b"]}),
     (TypeError, "numbers", {"values": [True, False]}),
     (TypeError, "numbers", {"values": np.array([1, True], dtype=object)}),
-    (TypeError, "missing", {"values": [1, {}]}),
+    (TypeError, "numbers", {"values": [1, {}]}),
+    (TypeError, "numbers", {"values": [None, "a"]}),
+    (TypeError, "numbers", {"values": [None, np.timedelta64(1, "s")]}),
     (TypeError, "one column", {"values": [[1, 2], [3]]}),
     (TypeError, "one column", {"values": [[1, 2], [3, 4]]}),
     (TypeError, "one column", {"values": "123"}),

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sordino.sensitivity as s
@@ -261,6 +262,9 @@ def test_norms_that_are_no_numbers_are_refused(value: Any, error: type[Exception
 def test_a_double_in_a_claim_counts_as_at_least_itself() -> None:
     own = Sensitivity(query="x", l1=0.1, l2_squared=0, linf=0, neighbours="add_remove")
     assert own.l1 == Fraction(0.1) > Fraction(1, 10)
+    short = np.float32(0.1)
+    own = Sensitivity(query="x", l1=short, l2_squared=0, linf=0, neighbours="add_remove")
+    assert own.l1 == Fraction(float(short)) > Fraction(0.1)
     exact = Sensitivity(query="x", l1=Decimal("0.1"), l2_squared=0, linf=0, neighbours="add_remove")
     assert exact.l1 == Fraction(1, 10)
 

@@ -32,6 +32,9 @@ def median(
 ) -> float:
     """Release the median of values clamped to public bounds; the lower of two middle ones.
 
+    A value that is missing, which is None or NaN, counts as the lower bound: an error would tell
+    that there is one. Leave out records without a value only if their number is public.
+
     ``noise``, ``beta`` and ``calibration`` are those of Smooth. Results are multiples of ``step``,
     by default a power of two of about 2**-30 of the range, which is also the ``floor`` of the
     smooth bound; unless ``clamp`` is False they stay within the bounds.
@@ -150,8 +153,8 @@ def custom(
 
     ``value`` is the statistic of the data, and ``local`` belongs to the same data: see
     LocalSensitivity for what it must keep to. ``global_bound`` is the global sensitivity, or more,
-    and ``records`` the public number of records. With ``bounds``, which are public, results are
-    moved into them.
+    and ``records`` the public number of records, from which on it takes the place of local(k). With
+    ``bounds``, which are public, results are moved into them.
 
     Guarantee:
         Neighbours: those that ``local`` and ``global_bound`` were made for.
