@@ -112,7 +112,7 @@ class JointTopK:
         keep(self, "sensitivity", length)
         keep(self, "spread", spread)
         keep(self, "rate", rate)
-        keep(self, "loss", single(BoundedRange(epsilon=price)))
+        keep(self, "loss", single(BoundedRange(epsilon=price)).under(neighbours))
         keep(self, "_whole", is_integer(sensitivity))
 
     def __repr__(self) -> str:
@@ -196,7 +196,8 @@ def check_k(candidates: int, k: int) -> None:
     Guarantee: none needed; public inputs only.
     """
     if k > candidates:
-        raise ValueError(f"k is {k}, but there are only {candidates} candidates; choose fewer")
+        there = "is only 1 candidate" if candidates == 1 else f"are only {candidates} candidates"
+        raise ValueError(f"k is {k}, but there {there}; choose fewer")
 
 
 def check_few(candidates: int, k: int) -> None:

@@ -113,13 +113,21 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "booleans": ([True, False], TypeError, "scores must be .* got a score of type bool"),
     "one boolean": ([SECRET, True], TypeError, "scores must be .* got a score of type bool"),
     "an array of booleans": (np.array([True]), TypeError, "scores must be .* got an array of bool"),
-    "strings": ([str(SECRET), "b"], TypeError, "scores must be .* got a score of type str"),
+    "strings": (
+        [str(SECRET), "b"],
+        TypeError,
+        "scores must be .* got a score of type str; for raw rows count",
+    ),
     "a string": (str(SECRET), TypeError, "scores must be .* got a value of type str"),
-    "an array of strings": (np.array(["x"]), TypeError, "scores must be .* got an array of <U1"),
+    "an array of strings": (
+        np.array(["x"]),
+        TypeError,
+        "scores must be .* got an array of strings; for raw rows",
+    ),
     "dates": (
         np.array(["2026-01-01"], dtype="M8[D]"),
         TypeError,
-        "scores must be .* got an array of datetime64",
+        "scores must be .* got an array of dates",
     ),
     "complex": ([1j, SECRET], TypeError, "scores must be .* got a score of type complex"),
     "a number": (SECRET, TypeError, "scores must be .* got a value of type int"),
@@ -221,5 +229,7 @@ def test_how_many_others_there_are_is_a_whole_number() -> None:
             read_others(others, 0)  # type: ignore[arg-type]  # refused
     with pytest.raises(ValueError, match=r"^others must have at most 4096 bits"):
         read_others(1 << 5000, 0)
-    with pytest.raises(ValueError, match=r"^scores must be finite"):
+    with pytest.raises(ValueError, match=r"^default_score must be a finite number, got nan"):
         read_others(1, math.nan)
+    with pytest.raises(ValueError, match=r"^default_score has more digits than"):
+        read_others(1, Fraction(1, 3**3000))
