@@ -24,7 +24,7 @@ def test_numbers_of_every_type_are_read_as_they_print() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, np.float32("-inf"), Decimal("sNaN")])
 def test_what_is_not_finite_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^low must be a finite number, got -?(nan|inf|sNaN|Inf)"):
+    with pytest.raises(ValueError, match=r"^low must be a finite number, got -?(nan|inf|snan)"):
         read_finite("low", value)
 
 
