@@ -40,7 +40,9 @@ def read_finite(name: str, value: object, *, rule: str = "a finite number") -> F
         hint = f"; {_DAYS}" if isinstance(value, _DATES) else ""
         raise TypeError(f"{name} must be {rule}, got a value of type {type(value).__name__}{hint}")
     if isinstance(value, float | Decimal) and not Decimal(value).is_finite():
-        raise ValueError(f"{name} must be {rule}, got {str(value).lower().replace('infinity', 'inf')}")
+        raise ValueError(
+            f"{name} must be {rule}, got {str(value).lower().replace('infinity', 'inf')}"
+        )
     return read_signed(name, value)
 
 
