@@ -38,6 +38,10 @@ class Related:
             raise ValueError(
                 f"neighbours must be 'add_remove' or 'replace_one', got {self.neighbours!r}"
             )
+        if self.base.neighbours not in (None, self.neighbours):
+            raise ValueError(
+                f"this loss holds for {self.base.neighbours}, not for {self.neighbours}"
+            )
         # A member of an enumeration is kept as the plain word.
         object.__setattr__(self, "neighbours", str(self.neighbours))
 

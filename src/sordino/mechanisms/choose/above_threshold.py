@@ -230,9 +230,12 @@ class AboveThresholdRun:
         """Whether all positive answers have been given."""
         return self._left == 0
 
-    def _check_open(self) -> None:
+    def _check_process(self) -> None:
+        # Before the lock is taken: it may have been held by a thread that a fork left behind.
         if self._process != os.getpid():
             raise RuntimeError("a run stays in the process that started it; start another one")
+
+    def _check_open(self) -> None:
         if self._left == 0:
             raise ValueError(DONE)
 
@@ -241,6 +244,7 @@ class AboveThresholdRun:
 
         Guarantee: as for AboveThreshold; free unless it is the start of a run.
         """
+        self._check_process()
         steps = _steps(value, self._of)
         with self._lock:
             self._check_open()
@@ -255,6 +259,7 @@ class AboveThresholdRun:
 
         Guarantee: as for AboveThreshold.
         """
+        self._check_process()
         array = _read(values, self._of)
         with self._lock:
             if array.size:
@@ -331,6 +336,8 @@ def _reach(scale: Fraction, share: Fraction) -> int:
 
 def _read(values: object, of: AboveThreshold) -> Array:
     """Return values as an array of integers, doubles or exact numbers, or refuse them."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError("values must not be masked; fill them with .filled(...) first")
     if isinstance(values, np.ndarray) or hasattr(values, "__array__"):
         array = np.asarray(values)
     elif isinstance(values, list | tuple):

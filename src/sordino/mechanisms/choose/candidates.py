@@ -9,7 +9,7 @@ tell who is in the data.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, KeysView, Mapping, Sized, ValuesView
+from collections.abc import Callable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,11 @@ from sordino.mechanisms.choose.domains import (
     members_of,
 )
 from sordino.mechanisms.choose.labels import (
+    ROW_NUMBERS,
     ROWS,
     Names,
     as_mapping,
-    check_places,
+    counts_rows,
     each_of,
     is_table,
     known_names,
@@ -47,8 +48,8 @@ _DICT = "for instance with {name: counts.get(name, 0) for name in CANDIDATES}, "
 _SERIES = "for instance with counts.reindex(CANDIDATES, fill_value=0), "
 _BY_NAME = "for so many candidates scores must be a mapping of those not default"
 _ONE_OF_MANY = (
-    f"the k best of more than {MOST_LISTED:,} candidates are drawn from a list only; "
-    "list fewer candidates, or draw the best one with choose"
+    f"the k best, and what goes by the order of the candidates, need a list of at most "
+    f"{MOST_LISTED:,} candidates; draw the best one with choose, without base"
 )
 _MOST_UNHASHABLE = 2_000
 
@@ -103,7 +104,8 @@ def read_slate(
     if not public_domain and is_from_data(candidates, scores):
         raise ValueError(FROM_DATA)
     candidates, scores = _aligned(candidates, scores)
-    by_name = as_mapping("scores", scores, _size_of(candidates))
+    candidates = [*candidates] if isinstance(candidates, Iterator) else candidates
+    by_name = as_mapping("scores", scores, candidates)
     if isinstance(candidates, Domain) or (isinstance(candidates, range) and by_name is not None):
         domain = as_domain(candidates)
         if by_name is not None and not listed:
@@ -125,14 +127,6 @@ def _check_no_tables(candidates: Any, scores: Any) -> None:
         raise TypeError(f"scores are a table; for a column of names and one of counts use {how}")
 
 
-def _size_of(candidates: Any) -> int | None:
-    if isinstance(candidates, Domain):
-        return candidates.size
-    if isinstance(candidates, range):
-        return max(-(-(candidates.stop - candidates.start) // candidates.step), 0)
-    return len(candidates) if isinstance(candidates, Sized) else None
-
-
 def _listed(candidates: Any, scores: Any, by_name: Mapping[Any, Any] | None, default: Any) -> Slate:
     if isinstance(candidates, str | bytes | Mapping | set | frozenset):
         raise TypeError(
@@ -148,15 +142,12 @@ def _listed(candidates: Any, scores: Any, by_name: Mapping[Any, Any] | None, def
     if len(names) == 0:
         raise ValueError("there is no candidate to choose: the list is empty")
     check_distinct(names)
-    check_places("scores", scores, names)
     if by_name is not None:
-        known = known_names(names)
-        if any(name not in known for name in by_name):
-            raise stranger(names, by_name, _DICT if isinstance(scores, Mapping) else _SERIES)
+        _check_known(names, scores, by_name)
         scores = [by_name.get(name, default) for name in names]
     elif callable(scores):
         scores = [scores(name) for name in names]
-    elif isinstance(scores, Iterator | ValuesView):
+    elif isinstance(scores, Iterator):
         scores = list(scores)
     elif not hasattr(scores, "__len__"):
         raise TypeError(
@@ -166,6 +157,17 @@ def _listed(candidates: Any, scores: Any, by_name: Mapping[Any, Any] | None, def
     if len(scores) != len(names):  # how many there are may be private: it is not quoted
         raise ValueError(f"scores must be one number for {each_of(len(names))}; {ROWS}")
     return Slate(scores, lambda index: plain(names[index]), names=names)
+
+
+def _check_known(names: Names, scores: Any, by_name: Mapping[Any, Any]) -> None:
+    known = known_names(names)
+    if all(name in known for name in by_name):
+        return
+    if isinstance(scores, Mapping):
+        raise stranger(names, by_name, _DICT)
+    if counts_rows(scores.index):
+        raise ValueError(ROW_NUMBERS)
+    raise stranger(names, by_name, _SERIES)
 
 
 def _sparse(domain: Domain, by_name: Mapping[Any, Any]) -> Slate:
@@ -182,7 +184,7 @@ def _numbered(candidates: Any, scores: Any, size: int) -> Slate:
         candidates = scores
     own = is_from_data(candidates, scores)
     candidates, scores = _aligned(candidates, scores)
-    by_name = as_mapping("scores", scores)
+    by_name = as_mapping("scores", scores, candidates)
     if by_name is not None and not own:
         raise TypeError(
             "with domain_size, scores that name their candidates go without a list of candidates; "
@@ -194,7 +196,6 @@ def _numbered(candidates: Any, scores: Any, size: int) -> Slate:
         raise TypeError("with domain_size, list the candidates that have scores, and their scores")
     if isinstance(candidates, Domain):
         raise TypeError("a domain has its own size; leave domain_size out")
-    check_places("scores", scores, candidates)
     if callable(scores):
         scores = [scores(number) for number in candidates]
     return _sparse_numbers(whole, candidates, scores)

@@ -74,16 +74,18 @@ at the data, or state public_domain=True if this list is public knowledge
         Numerics: exact; no float decides an outcome.
         Proof: docs/proofs/choosing.md.
     """
+    kind = _kind(mechanism, noise, base, positive_whole("uses", uses))
+    each = isinstance(sensitivity, Iterable) and not isinstance(sensitivity, str | bytes)
+    by_order = each or base is not None or kind == "noisy_max"
     slate = read_slate(
         candidates,
         scores,
         domain_size=domain_size,
         default_score=default_score,
         public_domain=read_flag("public_domain", public_domain),
+        listed=by_order,
     )
-    kind = _kind(mechanism, noise, base, positive_whole("uses", uses))
-    each = isinstance(sensitivity, Iterable) and not isinstance(sensitivity, str | bytes)
-    if slate.names is None and (each or base is not None or kind == "noisy_max"):
+    if slate.names is None and by_order:
         raise ValueError(
             "base, a list of sensitivities and noisy_max go by the order of the candidates; "
             "list the candidates"

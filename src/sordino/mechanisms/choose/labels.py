@@ -9,14 +9,18 @@ is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, MappingView, Sequence, Set
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from sordino.mechanisms.choose.domains import Domain
+
 Names: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"  # all candidates, in a public order
 
 ROWS = "for raw rows count them first, as with collections.Counter(rows)"
+_NUMBERS = (Number, np.number, np.bool_)
 _STRANGER = "scores name something that is not among the candidates"
 _NEVER = "and never add a candidate because the data has it"
 
@@ -32,18 +36,19 @@ def labels_of(given: Any) -> Any:
     return index if hasattr(given, "to_numpy") and hasattr(index, "tolist") else None
 
 
-def as_mapping(what: str, given: Any, candidates: int | None = None) -> Mapping[Any, Any] | None:
+def as_mapping(what: str, given: Any, candidates: Any = None) -> Mapping[Any, Any] | None:
     """Return numbers that have names of their own as a mapping; None if they only have an order.
 
-    The labels 0, 1, ... of a Series are no names, but only if there are as many as candidates: a
-    Series that was filtered may have such labels too, and the data decided that.
+    The labels 0, 1, ... that pandas gives to rows without names are no names, unless there are
+    numbers among the candidates. So the candidates decide, which are public, and not which labels
+    the data have left over.
 
     Guarantee: none needed; the result stays inside a mechanism, and no message quotes a name.
     """
     if isinstance(given, Mapping):
         return given
     labels = labels_of(given)
-    if labels is None or (_counts_rows(labels) and candidates in (None, len(labels))):
+    if labels is None or (counts_rows(labels) and not _has_numbers(candidates)):
         return None
     found = dict(zip(labels.tolist(), given.to_numpy().tolist(), strict=True))
     if len(found) != len(given):
@@ -51,21 +56,6 @@ def as_mapping(what: str, given: Any, candidates: int | None = None) -> Mapping[
             f"a candidate is named twice in {what}; every candidate must be there once"
         )
     return found
-
-
-def check_places(what: str, given: Any, names: Names) -> None:
-    """Refuse a Series that numbers its rows if these numbers are candidates in another order.
-
-    Guarantee: none needed; public inputs only: how many there are, and their names.
-    """
-    labels = None if isinstance(given, Mapping) else labels_of(given)
-    if labels is None or not _counts_rows(labels) or len(labels) != len(names):
-        return
-    if _is_shuffled(names):
-        raise ValueError(
-            f"the labels of {what} are 0, 1, ..., which are candidates in another order; give a "
-            "mapping by candidate, or a plain list in the order of the candidates"
-        )
 
 
 def in_order(what: str, given: Any, names: Names) -> list[Any]:
@@ -76,8 +66,7 @@ def in_order(what: str, given: Any, names: Names) -> list[Any]:
 
     Guarantee: none needed; public inputs only.
     """
-    check_places(what, given, names)
-    named = as_mapping(what, given, len(names))
+    named = as_mapping(what, given, names)
     if named is None:
         found = in_row(what, given)
     elif named.keys() == known_names(names):
@@ -98,7 +87,7 @@ def in_row(what: str, given: Any) -> list[Any]:
     labels = labels_of(given)
     if isinstance(given, str | bytes | Mapping | MappingView | Set) or is_table(given):
         raise TypeError(f"{rule} a value of type {type(given).__name__}")
-    if labels is not None and not _counts_rows(labels):
+    if labels is not None and not counts_rows(labels):
         raise TypeError(
             f"{rule} a {type(given).__name__} with labels; put it into that order and give its "
             "values, as with .tolist()"
@@ -137,6 +126,12 @@ def stranger(candidates: Names, named: Mapping[Any, Any], how: str = "") -> Valu
     return ValueError(f"{_STRANGER}; leave it out, {how}{_NEVER}")
 
 
+ROW_NUMBERS = (
+    f"{_STRANGER}: its labels 0, 1, ... are names because there are numbers among the candidates; "
+    "give a plain list in the order of the candidates, as with .tolist()"
+)
+
+
 def plain(candidate: Any) -> Any:
     """Return a numpy scalar as the Python object it stands for, anything else as it is.
 
@@ -164,23 +159,24 @@ def is_table(given: Any) -> bool:
     return hasattr(type(given), "columns")
 
 
-def _counts_rows(labels: Any) -> bool:
-    """Tell whether labels are the numbers 0, 1, ... that pandas gives to rows without names."""
+def counts_rows(labels: Any) -> bool:
+    """Tell whether labels are the numbers 0, 1, ... that pandas gives to rows without names.
+
+    Guarantee: none needed; the result stays inside a mechanism.
+    """
     return type(labels).__name__ == "RangeIndex" and (labels.start, labels.step) == (0, 1)
 
 
-def _is_shuffled(names: Names) -> bool:
-    """Tell whether names are the numbers from 0 on, in another order."""
-    ordered = range(len(names))
-    if names == ordered if isinstance(names, range) else len(names) == 0:
-        return False
-    if not isinstance(names, range | np.ndarray) and not all(map(_is_number, names)):
-        return False
-    array = np.asarray(names)
-    if array.dtype.kind not in "iufO" or (array == ordered).all():
-        return False
-    return bool((np.sort(array) == ordered).all())
-
-
-def _is_number(name: Any) -> bool:
-    return isinstance(name, int | float | np.integer | np.floating) and not isinstance(name, bool)
+def _has_numbers(candidates: Any) -> bool:
+    """Tell whether a number is among the candidates, of any type that equals a label."""
+    if isinstance(candidates, range):
+        return True
+    if isinstance(candidates, Domain):
+        return isinstance(candidates.member(0), Number)
+    if isinstance(candidates, np.ndarray) and candidates.dtype.kind != "O":
+        return candidates.dtype.kind in "biufc"
+    return candidates is not None and any(
+        isinstance(candidate, Number | np.generic)
+        and not isinstance(candidate, np.str_ | np.bytes_)
+        for candidate in candidates
+    )

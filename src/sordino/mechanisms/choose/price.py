@@ -109,6 +109,8 @@ def _as_list(prices: Any) -> list[Any]:
 
 def _as_doubles(bids: Any) -> npt.NDArray[np.float64]:
     """Return bids as the nearest doubles, which keeps their order."""
+    if isinstance(bids, np.ma.MaskedArray):
+        raise TypeError("bids must not be masked; leave out those that are missing")
     offered = np.asarray(bids)
     kind = offered.dtype.kind if offered.size else "f"
     if kind == "O" and offered.ndim == 1:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sordino.exact.levels import EachLevels, Floats, Found, Integers, Levels, array_levels
 from sordino.exact.rational import Integer, Number, is_integer
-from sordino.mechanisms.choose.labels import ROWS
+from sordino.mechanisms.choose.labels import ROWS, counts_rows, labels_of
 
 # One-dimensional int64, uint64 or float64; or exact numbers one by one.
 Scores: TypeAlias = "npt.NDArray[Any] | list[Fraction]"
@@ -43,7 +43,18 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
 
     Guarantee: none needed; nothing is released, and no message quotes a score.
     """
-    listed = list(scores) if isinstance(scores, Iterator | ValuesView) else scores
+    if isinstance(scores, MappingView | Set):
+        raise TypeError(
+            "scores must be a list in the order of the candidates, and "
+            f"{type(scores).__name__} has the order of the data; give the mapping itself to choose"
+        )
+    labels = labels_of(scores)
+    if labels is not None and not isinstance(scores, Mapping) and not counts_rows(labels):
+        raise TypeError(
+            "scores have labels, whose order the data may have decided; give them to choose "
+            "together with the candidates, or put them into the order of the candidates, .tolist()"
+        )
+    listed = list(scores) if isinstance(scores, Iterator) else scores
     if not isinstance(listed, list | tuple):
         listed = _unwrapped(listed)
     if len(listed) == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence, Set, Sized
+from threading import Lock
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -53,13 +54,14 @@ class Stream:
         Proof: docs/proofs/top-k.md, theorems 1 to 3.
     """
 
-    __slots__ = ("_named", "_names", "_process", "_race")
+    __slots__ = ("_lock", "_named", "_names", "_process", "_race")
 
     def __init__(self, race: Race) -> None:
         self._race: Race | None = race
         self._names: dict[int, object] = {}
         self._named: bool | None = None
         self._process = os.getpid()
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return "<stream, closed>" if self._race is None else f"<stream of {self.candidates}>"
@@ -79,13 +81,18 @@ class Stream:
 
         Guarantee: nothing is released.
         """
-        race = self._open()
+        self._check_process()
         array = None if isinstance(scores, Sized) and len(scores) == 0 else score_block(scores)
         if candidates is not None and len(candidates) != (0 if array is None else array.size):
             raise ValueError("a chunk needs as many candidates as scores")
-        if array is None:
-            return
-        named = candidates is not None
+        if array is not None:
+            with self._lock:  # two threads must not both be the next chunk
+                self._add(array, candidates)
+        else:
+            self._open()
+
+    def _add(self, array: Array, candidates: Sequence[object] | None) -> None:
+        race, named = self._open(), candidates is not None
         if candidates is not None:
             candidates = _in_row(candidates)
             check_distinct(candidates)
@@ -116,6 +123,11 @@ class Stream:
 
         Guarantee: as stated for the stream; this is the release.
         """
+        self._check_process()
+        with self._lock:
+            return self._choose()
+
+    def _choose(self) -> list[Any]:
         race = self._open()
         if race.count < race.k:
             raise ValueError(
@@ -132,9 +144,12 @@ class Stream:
             raise RuntimeError(
                 "this stream has made its choice; a second one would be a second release"
             )
+        self._check_process()
+        return self._race
+
+    def _check_process(self) -> None:
         if self._process != os.getpid():
             raise RuntimeError("a stream stays in the process that opened it; open another one")
-        return self._race
 
 
 def _in_row(candidates: Any) -> Any:

@@ -229,7 +229,10 @@ def test_a_domain_has_the_law_of_the_list() -> None:
         ({"candidates": [], "scores": []}, "no candidate to choose"),
         ({"candidates": ["a", "b"]}, "one number for each of 2 candidates"),
         ({"candidates": ["a", "b", "a"]}, "listed twice"),
-        ({"candidates": Integers(0, 1 << 20), "scores": {1: 2}}, "k best of more than 1,048,576"),
+        (
+            {"candidates": Integers(0, 1 << 20), "scores": {1: 2}},
+            "a list of at most 1,048,576 candidates",
+        ),
         ({"candidates": "abc"}, "candidates must be a list"),
         ({"candidates": {"a": 1}, "scores": None}, "come from the same object"),
         ({"scores": [1.0, math.nan, 2.0]}, "finite"),
