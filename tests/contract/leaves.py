@@ -12,6 +12,7 @@ from sordino.privacy.grouped import Grouped
 from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.pure import Approximate, Pure
+from sordino.privacy.related import Related
 from sordino.privacy.response import KaryResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import PmfPair
@@ -85,6 +86,7 @@ LEAVES: dict[str, Leaf] = {
         base=PoissonSubsampled(base=gaussian("2"), rate=Fraction(1, 50)), size=3
     ),
     "group, pure": Grouped(base=Pure(epsilon=Fraction(1, 4)), size=2),
+    "related": Related(BoundedRange(epsilon=Fraction(1, 2)), "replace_one"),
 }
 
 # Of the first the profile is above the delta of a single use, of the second it is below that delta,

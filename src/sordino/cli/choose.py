@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import typer
 from rich.console import Console
@@ -23,6 +25,9 @@ from sordino.mechanisms.choose.candidates import check_distinct
 
 _RELATIONS = ("add_remove", "replace_one")
 _CONFIDENCE = Decimal("0.95")
+_FAR = 200  # digits: further than any sensitivity that is accepted
+_NOT_UTF8 = "{0} is not UTF-8; save it as {1}"
+_OWN_ROWS = "the candidates are read from the private file itself; list them in a file of their own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +39,22 @@ class Request:
     scores: str | None
     candidates: str
     epsilon: str
-    sensitivity: str
+    sensitivity: str | None
     neighbours: str
     as_json: bool
 
 
 def choose(request: Request) -> None:
     """Read the file, choose, and print the candidate with its accuracy and its price."""
-    names = _names(request.candidates)
     mechanism = _mechanism(request)
-    with _opened(request.file) as file:
-        found = _scores(file, request, set(names))
+    names = _names(request)
+    try:
+        with _opened(request.file) as file:
+            found = _scores(file, request, mechanism.terms.sensitivity, set(names))
+    except UnicodeDecodeError:
+        raise ValueError(_NOT_UTF8.format("the file", "CSV UTF-8")) from None
+    except csv.Error:
+        raise ValueError("the file is not a CSV file; save it as CSV UTF-8") from None
     chosen = names[mechanism.release([found[name] for name in names])]
     behind = mechanism.accuracy(confidence=_CONFIDENCE, candidates=len(names))
     if request.as_json:
@@ -65,6 +75,8 @@ def choose(request: Request) -> None:
     console.print(
         f"accuracy: with {float(_CONFIDENCE):.0%} confidence less than {behind.gap:,.1f} behind "
         f"the best of {len(names):,}"
+        if len(names) > 1
+        else "accuracy: there was only one to choose"
     )
     console.print(
         f"price:    epsilon {written(mechanism.epsilon)}, hiding one row "
@@ -75,9 +87,18 @@ def choose(request: Request) -> None:
 def _mechanism(request: Request) -> so.PermuteAndFlip:
     if request.neighbours not in _RELATIONS:
         raise ValueError(f"neighbours must be add_remove or replace_one, got {request.neighbours}")
+    if request.scores is not None and request.sensitivity is None:
+        raise ValueError(
+            "--scores needs --sensitivity, the most that one row may add; more is cut off"
+        )
+    if request.scores is None and request.sensitivity is not None:
+        raise ValueError(
+            "--sensitivity goes with --scores; without a column of scores each row counts 1"
+        )
+    most = "1" if request.sensitivity is None else request.sensitivity
     # A sum of what each row adds rises or falls as a whole when a row comes or goes.
     return so.PermuteAndFlip(
-        sensitivity=Fraction(_number("sensitivity", request.sensitivity)),
+        sensitivity=_number("sensitivity", most),
         epsilon=_number("epsilon", request.epsilon),
         monotone=request.neighbours == "add_remove",
     )
@@ -93,45 +114,79 @@ def _number(name: str, text: str) -> Decimal:
     return found
 
 
-def _names(text: str) -> list[str]:
+def _names(request: Request) -> list[str]:
     """Read the candidates: a file with one in each line after @, or a list with commas."""
-    if text.startswith("@"):
-        names = Path(text[1:]).read_text("utf-8").splitlines()
-    else:
-        names = text.split(",")
+    text, listed = request.candidates, request.candidates.startswith("@")
+    names = _lines(Path(text[1:]), request.file) if listed else text.split(",")
     kept = [name.strip() for name in names if name.strip()]
     if not kept:
         raise ValueError("there is no candidate to choose: the list is empty")
+    if len(kept) == 1 and not listed and _is_file(kept[0]):
+        raise ValueError(f"the only candidate is the name of a file; did you mean @{kept[0]}?")
     check_distinct(kept)
     return kept
 
 
-def _opened(path: Path) -> Any:
-    return sys.stdin if str(path) == "-" else path.open(encoding="utf-8", newline="")
+def _lines(path: Path, rows: Path) -> list[str]:
+    if _is_same(path, rows):
+        raise ValueError(_OWN_ROWS)
+    try:
+        return path.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(_NOT_UTF8.format("the list of candidates", "UTF-8")) from None
 
 
-def _scores(file: TextIO, request: Request, known: set[str]) -> Counter[str]:
+def _is_file(name: str) -> bool:
+    return os.path.isfile(name)  # noqa: PTH113 - not an error where no file could be named so
+
+
+def _is_same(path: Path, rows: Path) -> bool:
+    """Tell whether two names mean one file, be it a link or what standard input comes from."""
+    try:
+        source = os.fstat(sys.stdin.fileno()) if str(rows) == "-" else rows.stat()
+    except OSError:  # there is none, as the one who opens it is going to say
+        return False
+    return os.path.samestat(path.stat(), source)
+
+
+def _opened(path: Path) -> TextIO:
+    """Open the rows; programs that write tables like to put a byte order mark first."""
+    if str(path) == "-":
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _scores(file: TextIO, request: Request, most: Fraction, known: set[str]) -> Counter[str]:
     """Add up what each row gives its candidate, at most the sensitivity and at least 0."""
-    most = Fraction(_number("sensitivity", request.sensitivity))
     totals: Counter[str] = Counter()
     for name, value in _rows(file, request):
         if name in known:
-            totals[name] += min(max(value, Fraction(0)), most)  # type: ignore[assignment]  # exact
+            totals[name] += _clamped(value, most)  # type: ignore[assignment]  # exact
     return totals
 
 
-def _rows(file: TextIO, request: Request) -> Iterator[tuple[str, Fraction]]:
+def _clamped(value: Decimal, most: Fraction) -> Fraction:
+    """Clamp to 0..most, and write out no number of a million digits to do so."""
+    if value <= 0 or value.adjusted() < -_FAR:
+        return Fraction(0)
+    return most if value.adjusted() > _FAR else min(Fraction(value), most)
+
+
+def _rows(file: TextIO, request: Request) -> Iterator[tuple[str, Decimal]]:
     rows = csv.DictReader(file)
     for wanted in (request.column, request.scores):
         if wanted is not None and wanted not in (rows.fieldnames or ()):
             have = ", ".join(rows.fieldnames or ()) or "none"
-            raise ValueError(f"the file has no column {wanted!r}; its columns are {have}")
+            raise ValueError(
+                f"the file has no column {wanted!r}; its columns are {have}"
+                + "; the columns must be separated by commas" * (len(rows.fieldnames or ()) == 1)
+            )
     for row in rows:
         name = (row[request.column] or "").strip()
         if request.scores is None:
-            yield name, Fraction(1)
+            yield name, Decimal(1)
             continue
         try:
-            yield name, Fraction(_number("score", row[request.scores] or "0"))
+            yield name, _number("score", (row[request.scores] or "").strip() or "0")
         except ValueError:
             raise ValueError(f"column {request.scores!r} must hold numbers only") from None

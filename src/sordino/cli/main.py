@@ -79,7 +79,10 @@ def choose(
     column: Annotated[str, typer.Option(help="The column that names a candidate.")],
     candidates: Annotated[
         str,
-        typer.Option(help="The public candidates: 'a,b,c', or @file with one in each line."),
+        typer.Option(
+            help="The public candidates: 'a,b,c', or @file with one in each line. "
+            "Rows that name anything else are ignored."
+        ),
     ],
     epsilon: Annotated[str, typer.Option(help="The privacy to spend.")],
     neighbours: Annotated[
@@ -87,9 +90,14 @@ def choose(
     ],
     scores: Annotated[
         str | None,
-        typer.Option(help="A column that says how much a row adds; each row counts 1 without it."),
+        typer.Option(
+            help="A column that says how much a row adds, clamped to 0..sensitivity; an empty "
+            "field counts 0. Without it each row counts 1."
+        ),
     ] = None,
-    sensitivity: Annotated[str, typer.Option(help="The most that one row may add.")] = "1",
+    sensitivity: Annotated[
+        str | None, typer.Option(help="The most that one row may add; needed with --scores.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Choose the candidate that most rows name."""

@@ -91,9 +91,9 @@ class Slots:
         levels, self._sizes = levels[::-1], sizes[::-1]
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._tops = values[self._order[:k]]
-        if levels.size * k > MOST_SLOTS:
+        if values.size * k > MOST_SLOTS:  # how many scores differ is private
             raise ValueError(
-                f"{k} positions and {levels.size} different scores are too many for the joint "
+                f"{k} positions and {values.size} candidates are too many for the joint "
                 "mechanism; choose one after the other instead"
             )
         # The last position comes first, and sorting keeps that order among equal gaps.

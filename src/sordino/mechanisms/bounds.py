@@ -100,7 +100,7 @@ class PrivateBounds:
         keep(self, "confidence", confidence_level(confidence))
         keep(self, "target", self._reach(self.confidence))
         step = losses.exponential(epsilon=price / _SIDES[side])
-        keep(self, "loss", _SIDES[side] * step)
+        keep(self, "loss", (_SIDES[side] * step).under(self.neighbours.value))
 
     def _arguments(self) -> dict[str, Any]:
         given = {"epsilon": self.epsilon, "neighbours": str(self.neighbours)}

@@ -127,7 +127,7 @@ class KeySelection:
         keep(self, "neighbours", relation)
         keep(self, "moves", moves)
         keep(self, "threshold", None if isinstance(rule, OptimalLaw) else rule.least)
-        keep(self, "loss", loss)
+        keep(self, "loss", loss.under(self.neighbours.value))
         keep(self, "_rule", rule)
 
     def _arguments(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from sordino.privacy.grouped import Grouped
 from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.pure import Approximate, Pure
+from sordino.privacy.related import RELATIONS, Related
 from sordino.privacy.response import KaryResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import MOST_OUTCOMES, PmfPair
@@ -74,7 +75,7 @@ def leaf_from_json(data: object) -> Leaf:
     Traceback (most recent call last):
     ValueError: unknown loss 'purple'; known are approximate, bounded_range, concentrated, \
 discrete_gaussian, discrete_laplace, fixed_size_subsampled, gaussian, grouped, kary_response, \
-laplace, pmf_pair, poisson_subsampled, pure
+laplace, pmf_pair, poisson_subsampled, pure, related
 
     Guarantee: none needed; a record that is not exactly as it was written is refused.
     """
@@ -121,6 +122,12 @@ def _read_whole(word: str, value: Any, _: int) -> int:
 
 def _read_whole_or_none(word: str, value: Any, depth: int) -> int | None:
     return None if value is None else _read_whole(word, value, depth)
+
+
+def _read_relation(word: str, value: Any, _: int) -> str:
+    if value not in RELATIONS:
+        raise ValueError(f"{word} must be one of {', '.join(RELATIONS)}, got {_short(value)}")
+    return str(value)
 
 
 def _read_fractions(word: str, value: Any, _: int) -> tuple[Fraction, ...]:
@@ -185,4 +192,7 @@ _KINDS: dict[str, _Kind] = {
         tuple(_Field(word, word, _write_fractions, _read_fractions) for word in ("p", "q")),
     ),
     "grouped": _Kind(Grouped, (_leaf("base"), _whole("size"))),
+    "related": _Kind(
+        Related, (_leaf("base"), _Field("neighbours", "neighbours", _same, _read_relation))
+    ),
 }

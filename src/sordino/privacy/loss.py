@@ -16,6 +16,7 @@ from sordino.privacy.concentrated import Concentrated
 from sordino.privacy.leaf import Leaf, Relation
 from sordino.privacy.pld import Pld
 from sordino.privacy.pure import Approximate
+from sordino.privacy.related import Related, plain
 from sordino.privacy.zcdp import delta_from_rho
 
 _MANY_PARTS = 256  # beyond so many different leaves the distribution alone is used
@@ -149,11 +150,23 @@ class Loss:
 
     def pld(self) -> Pld:
         """Return the distribution of the loss, which brackets epsilon and delta from both sides."""
-        known = [(leaf, n) for leaf, n in self.parts if not isinstance(leaf, Concentrated)]
-        rhos = [n * leaf.exact for leaf, n in self.parts if isinstance(leaf, Concentrated)]
+        leaves = [(plain(leaf), times) for leaf, times in self.parts]
+        known = [(leaf, n) for leaf, n in leaves if not isinstance(leaf, Concentrated)]
+        rhos = [n * leaf.exact for leaf, n in leaves if isinstance(leaf, Concentrated)]
         if rhos:  # what is known by its rho alone is composed by adding, then used once
             known.append((Concentrated(rho=sum(rhos, Fraction(0))), 1))
         return Pld(tuple(known))
+
+    def under(self, neighbours: Relation) -> Loss:
+        """Return the same loss, stated for one relation; it then composes with no other."""
+        if self.neighbours not in (None, neighbours):
+            raise ValueError(f"this loss holds for {self.neighbours}, not for {neighbours}")
+        return Loss(
+            tuple(
+                (leaf if leaf.neighbours else Related(leaf, neighbours), times)
+                for leaf, times in self.parts
+            )
+        )
 
     def group(self, size: Integer) -> Loss:
         """Return the loss for neighbours that differ in that many units."""
@@ -168,7 +181,7 @@ class Loss:
         """
         if not self.uses == len(self.parts) == 2:
             return []
-        (one, _), (other, _) = self.parts
+        one, other = (plain(leaf) for leaf, _ in self.parts)
         both = ((one, other), (other, one))
         return [(first, rest) for first, rest in both if isinstance(first, Approximate)]
 

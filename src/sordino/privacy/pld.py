@@ -207,6 +207,8 @@ def _variance(leaf: Leaf, tail: float, reverse: bool, *, quick: bool) -> float:
     rough = above(leaf, step=(high - low) / _COARSE, tail=tail, reverse=reverse)
     losses = rough.losses
     weight = float(rough.mass.sum())
+    if weight == 0:
+        return _LEAST_VARIANCE
     mean = float(rough.mass @ losses) / weight
     return float(rough.mass @ (losses - mean) ** 2) / weight
 

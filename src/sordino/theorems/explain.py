@@ -13,6 +13,7 @@ from sordino.exact.rounding import down, reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.loss import Loss, compose
 from sordino.privacy.pld import Bracket
+from sordino.privacy.related import plain
 from sordino.theorems.advanced import advanced
 from sordino.theorems.bounded_range import bounded_range
 from sordino.theorems.comparison import Row
@@ -131,7 +132,7 @@ def _best(loss: Loss, target: Fraction) -> list[Row]:
     if price is not None:
         epsilon = optimal(epsilon=price, times=loss.uses, at_delta=target).epsilon
         rows.append(Row("optimal, equal losses", epsilon, float(target), "no theorem gives less"))
-        if all(isinstance(leaf, BoundedRange) for leaf, _ in loss.parts):
+        if all(isinstance(plain(leaf), BoundedRange) for leaf, _ in loss.parts):
             found = bounded_range(
                 epsilon=price, times=loss.uses, adaptive=False, at_delta=target
             ).epsilon

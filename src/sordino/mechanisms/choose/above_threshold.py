@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -30,10 +31,10 @@ from sordino.exact.rounding import up
 from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_laplace
 from sordino.exact.tables import BLOCK
 from sordino.mechanisms.choose.laplace_max import least_difference
+from sordino.mechanisms.choose.values import read_finite
 from sordino.mechanisms.grid import exponent_for, to_grid, written_real
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
-from sordino.theorems.arguments import read_signed
 
 Array: TypeAlias = npt.NDArray[Any]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -53,6 +54,7 @@ WHOLE = (
 )
 NOT_FINITE = "some values are NaN or infinite; replace or clip them first"
 OTHERS = "ask takes numbers, not {0}"
+MANY = "ask_many takes a list of numbers, not {0}"
 KEPT = "a run of AboveThreshold cannot be copied or stored: its noise may be used once only"
 
 
@@ -110,6 +112,7 @@ class AboveThreshold:
     ) -> None:
         whole, price = is_integer(sensitivity), positive("epsilon", epsilon)
         length = (positive if whole else covering)("sensitivity", sensitivity)
+        level = read_finite("threshold", threshold)
         if whole and not is_integer(threshold):
             raise TypeError(
                 "threshold must be an integer because sensitivity is one; for real values give "
@@ -117,7 +120,6 @@ class AboveThreshold:
             )
         if not isinstance(monotone, bool):
             raise TypeError("monotone must be True or False")
-        level = read_signed("threshold", threshold)
         many = positive_whole("positives", positives)
         share = _best_split(many, monotone) if split is None else probability("split", split)
         first, rest = share * price, price - share * price
@@ -203,7 +205,7 @@ class AboveThresholdRun:
     Guarantee: as for AboveThreshold, for all answers of the run together.
     """
 
-    __slots__ = ("_left", "_limit", "_lock", "_noise", "_of")
+    __slots__ = ("_left", "_limit", "_lock", "_noise", "_of", "_process")
 
     def __init__(self, mechanism: AboveThreshold) -> None:
         steps = to_grid(mechanism.threshold, mechanism._exponent)
@@ -212,10 +214,12 @@ class AboveThresholdRun:
         self._limit = steps + noise.one()
         self._noise: Sampler = discrete_laplace(mechanism.value_scale / mechanism.grid)
         self._left = mechanism.positives
+        self._process = os.getpid()  # a copy in another process would answer yes once more
         self._lock = Lock()  # two threads must not both take the last positive answer
 
     def __repr__(self) -> str:
-        state = "finished" if self.finished else f"{self._left} positive answers left"
+        answers = "1 positive answer" if self._left == 1 else f"{self._left} positive answers"
+        state = "finished" if self.finished else f"{answers} left"
         return f"<run of {self._of!r}: {state}>"
 
     def __reduce__(self) -> NoReturn:
@@ -226,15 +230,24 @@ class AboveThresholdRun:
         """Whether all positive answers have been given."""
         return self._left == 0
 
+    def _check_process(self) -> None:
+        # Before the lock is taken: it may have been held by a thread that a fork left behind.
+        if self._process != os.getpid():
+            raise RuntimeError("a run stays in the process that started it; start another one")
+
+    def _check_open(self) -> None:
+        if self._left == 0:
+            raise ValueError(DONE)
+
     def ask(self, value: object) -> bool:
         """Tell whether a value reaches the threshold, both with noise.
 
         Guarantee: as for AboveThreshold; free unless it is the start of a run.
         """
+        self._check_process()
         steps = _steps(value, self._of)
         with self._lock:
-            if self._left == 0:
-                raise ValueError(DONE)
+            self._check_open()
             answer = steps + self._noise.one() >= self._limit
             self._left -= answer
         return answer
@@ -246,10 +259,11 @@ class AboveThresholdRun:
 
         Guarantee: as for AboveThreshold.
         """
+        self._check_process()
         array = _read(values, self._of)
         with self._lock:
-            if self._left == 0 and array.size:
-                raise ValueError(DONE)
+            if array.size:
+                self._check_open()
             answers = [np.zeros(0, dtype=np.bool_)]
             for start in range(0, array.size, BLOCK):
                 answer = self._block(array[start : start + BLOCK])
@@ -322,24 +336,27 @@ def _reach(scale: Fraction, share: Fraction) -> int:
 
 def _read(values: object, of: AboveThreshold) -> Array:
     """Return values as an array of integers, doubles or exact numbers, or refuse them."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError("values must not be masked; fill them with .filled(...) first")
     if isinstance(values, np.ndarray) or hasattr(values, "__array__"):
         array = np.asarray(values)
     elif isinstance(values, list | tuple):
         array = np.empty(len(values), dtype=object)
         array[:] = values
     else:
-        raise TypeError(OTHERS.format(type(values).__name__))
+        raise TypeError(MANY.format(type(values).__name__))
     if array.ndim != 1:
         raise TypeError("ask_many takes one list of values")
     if array.dtype.kind == "O":
         for value in array.tolist():
             _steps(value, of)
     elif array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        raise TypeError(OTHERS.format(f"an array of {array.dtype.type.__name__}"))
-    elif array.dtype.kind == "f" and of.whole:
-        raise TypeError(WHOLE)
+        kind = "strings" if array.dtype.kind == "U" else array.dtype.type.__name__
+        raise TypeError(MANY.format(f"an array of {kind}"))
     elif array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(NOT_FINITE)
+    elif array.dtype.kind == "f" and of.whole:
+        raise TypeError(WHOLE)
     return array
 
 
@@ -351,10 +368,10 @@ def _steps(value: Any, of: AboveThreshold) -> int:
         return int(value) if of.whole else to_grid(Fraction(int(value)), of._exponent)
     if not isinstance(value, float | Fraction):
         raise TypeError(OTHERS.format(type(value).__name__))
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(NOT_FINITE)
     if of.whole:
         raise TypeError(WHOLE)
-    if not math.isfinite(value):
-        raise ValueError(NOT_FINITE)
     return to_grid(value, of._exponent)
 
 

@@ -16,26 +16,49 @@ from typing import Any
 import numpy as np
 
 from sordino.exact.rational import Integer, Number, is_integer, positive_whole
-from sordino.mechanisms.choose.domains import TWICE, Domain, Integers, as_domain
+from sordino.mechanisms.choose.domains import (
+    MOST_LISTED,
+    TWICE,
+    Domain,
+    Integers,
+    as_domain,
+    members_of,
+)
+from sordino.mechanisms.choose.labels import (
+    ROW_NUMBERS,
+    ROWS,
+    Names,
+    as_mapping,
+    counts_rows,
+    each_of,
+    is_table,
+    known_names,
+    labels_of,
+    plain,
+    stranger,
+)
+from sordino.mechanisms.choose.scores import read_default
 
 FROM_DATA = (
     "the candidates come from the same object as the scores, so who is in the data decides which "
     "candidates there are, and no noise hides that. List the candidates without looking at the "
     "data, or state public_domain=True if this list is public knowledge"
 )
-_UNKNOWN = (
-    "scores name a candidate that is not among the candidates; "
-    "add it to the candidates, or leave its score out"
+_DICT = "for instance with {name: counts.get(name, 0) for name in CANDIDATES}, "
+_SERIES = "for instance with counts.reindex(CANDIDATES, fill_value=0), "
+_BY_NAME = "for so many candidates scores must be a mapping of those not default"
+_ONE_OF_MANY = (
+    f"the k best, and what goes by the order of the candidates, need a list of at most "
+    f"{MOST_LISTED:,} candidates; draw the best one with choose, without base"
 )
 _MOST_UNHASHABLE = 2_000
-_MOST_MEMBERS = 1 << 20  # of a domain that is gone through one by one
 
 
 @dataclass(frozen=True, slots=True)
 class Slate:
     """Scores in a row, how many more candidates there are, and which candidate an index means.
 
-    In an ``ordered`` one every candidate is there, in the public order of the list; otherwise the
+    In an ``ordered`` one every candidate is there, in the public order of ``names``; otherwise the
     data may have decided the order, and what goes by the order must be refused.
 
     Guarantee: none needed; it stays inside a mechanism.
@@ -44,7 +67,12 @@ class Slate:
     scores: Any
     candidate: Callable[[int], Any]
     others: int = 0
-    ordered: bool = True
+    names: Names | None = None
+
+    @property
+    def ordered(self) -> bool:
+        """Whether there are names in a public order."""
+        return self.names is not None
 
 
 def read_slate(
@@ -54,8 +82,9 @@ def read_slate(
     domain_size: Integer | None,
     default_score: Number,
     public_domain: bool,
+    listed: bool = False,
 ) -> Slate:
-    """Read candidates and scores.
+    """Read candidates and scores; with ``listed`` all candidates of a domain are gone through.
 
     Guarantee:
         Neighbours: the candidates must be the same for all of them; what is certain to come from
@@ -65,23 +94,37 @@ def read_slate(
         Proof: docs/proofs/choosing.md, theorem 5.
     """
     if scores is None:
-        if _labels(candidates) is None:
+        if labels_of(candidates) is None:
             raise TypeError("scores are missing; give one for each candidate")
         scores = candidates
+    read_default(default_score)
+    _check_no_tables(candidates, scores)
     if domain_size is not None:
         return _numbered(candidates, scores, positive_whole("domain_size", domain_size))
     if not public_domain and is_from_data(candidates, scores):
         raise ValueError(FROM_DATA)
     candidates, scores = _aligned(candidates, scores)
-    by_name = _as_mapping(scores)
+    candidates = [*candidates] if isinstance(candidates, Iterator) else candidates
+    by_name = as_mapping("scores", scores, candidates)
     if isinstance(candidates, Domain) or (isinstance(candidates, range) and by_name is not None):
         domain = as_domain(candidates)
-        if by_name is not None:
+        if by_name is not None and not listed:
             return _sparse(domain, by_name)
-        if domain.size > _MOST_MEMBERS:
-            raise TypeError("for so many candidates scores must be a mapping of those not default")
-        candidates = [domain.member(number) for number in range(domain.size)]
+        if domain.size > MOST_LISTED:
+            raise TypeError(_ONE_OF_MANY if listed else _BY_NAME)
+        candidates = members_of(domain)
     return _listed(candidates, scores, by_name, default_score)
+
+
+def _check_no_tables(candidates: Any, scores: Any) -> None:
+    if is_table(candidates):
+        raise TypeError(
+            f"candidates must be a list, got a value of type {type(candidates).__name__}"
+        )
+    if is_table(scores):
+        by_rows = hasattr(type(scores), "iter_rows")
+        how = "dict(table.iter_rows())" if by_rows else "table.set_index(NAME)[COUNT]"
+        raise TypeError(f"scores are a table; for a column of names and one of counts use {how}")
 
 
 def _listed(candidates: Any, scores: Any, by_name: Mapping[Any, Any] | None, default: Any) -> Slate:
@@ -100,31 +143,37 @@ def _listed(candidates: Any, scores: Any, by_name: Mapping[Any, Any] | None, def
         raise ValueError("there is no candidate to choose: the list is empty")
     check_distinct(names)
     if by_name is not None:
-        known = set(names)
-        if any(name not in known for name in by_name):
-            raise ValueError(_UNKNOWN)
+        _check_known(names, scores, by_name)
         scores = [by_name.get(name, default) for name in names]
     elif callable(scores):
         scores = [scores(name) for name in names]
-    elif isinstance(scores, Iterator | ValuesView):
+    elif isinstance(scores, Iterator):
         scores = list(scores)
     elif not hasattr(scores, "__len__"):
         raise TypeError(
             f"scores must be a list of numbers, a mapping or a function, got a value of type "
             f"{type(scores).__name__}"
         )
-    if len(scores) != len(names):
-        raise ValueError(
-            f"there must be one score for each candidate, got {len(names)} candidates and "
-            f"{len(scores)} scores"
-        )
-    return Slate(scores, lambda index: plain(names[index]))
+    if len(scores) != len(names):  # how many there are may be private: it is not quoted
+        raise ValueError(f"scores must be one number for {each_of(len(names))}; {ROWS}")
+    return Slate(scores, lambda index: plain(names[index]), names=names)
+
+
+def _check_known(names: Names, scores: Any, by_name: Mapping[Any, Any]) -> None:
+    known = known_names(names)
+    if all(name in known for name in by_name):
+        return
+    if isinstance(scores, Mapping):
+        raise stranger(names, by_name, _DICT)
+    if counts_rows(scores.index):
+        raise ValueError(ROW_NUMBERS)
+    raise stranger(names, by_name, _SERIES)
 
 
 def _sparse(domain: Domain, by_name: Mapping[Any, Any]) -> Slate:
     numbers = [domain.number(name) for name in by_name]
     if None in numbers:
-        raise ValueError(_UNKNOWN)
+        raise stranger([domain.member(0)], by_name)
     return _sparse_numbers(domain, numbers, [*by_name.values()])
 
 
@@ -135,7 +184,7 @@ def _numbered(candidates: Any, scores: Any, size: int) -> Slate:
         candidates = scores
     own = is_from_data(candidates, scores)
     candidates, scores = _aligned(candidates, scores)
-    by_name = _as_mapping(scores)
+    by_name = as_mapping("scores", scores, candidates)
     if by_name is not None and not own:
         raise TypeError(
             "with domain_size, scores that name their candidates go without a list of candidates; "
@@ -145,6 +194,8 @@ def _numbered(candidates: Any, scores: Any, size: int) -> Slate:
         return _sparse_numbers(whole, [*by_name], [*by_name.values()])
     if candidates is scores or not hasattr(candidates, "__len__"):
         raise TypeError("with domain_size, list the candidates that have scores, and their scores")
+    if isinstance(candidates, Domain):
+        raise TypeError("a domain has its own size; leave domain_size out")
     if callable(scores):
         scores = [scores(number) for number in candidates]
     return _sparse_numbers(whole, candidates, scores)
@@ -153,14 +204,11 @@ def _numbered(candidates: Any, scores: Any, size: int) -> Slate:
 def _sparse_numbers(domain: Domain, listed: Any, scores: Any) -> Slate:
     """Read scores of members that are given by their numbers; the others have the default."""
     if len(listed) != len(scores):
-        raise ValueError(
-            f"there must be one score for each listed candidate, got {len(listed)} candidates and "
-            f"{len(scores)} scores"
-        )
+        raise ValueError("there must be one score for each listed candidate")
     numbers = _as_numbers(listed)
     ordered = np.sort(numbers)
     if ordered.size and not (ordered[0] >= 0 and ordered[-1] < domain.size):
-        raise ValueError(_UNKNOWN)
+        raise stranger([0], {})
     if (ordered[1:] == ordered[:-1]).any():
         raise ValueError(TWICE)
 
@@ -169,7 +217,7 @@ def _sparse_numbers(domain: Domain, listed: Any, scores: Any) -> Slate:
             return domain.member(int(numbers[index]))
         return domain.member(unlisted(ordered, index - numbers.size))
 
-    return Slate(scores, candidate, domain.size - numbers.size, ordered=False)
+    return Slate(scores, candidate, domain.size - numbers.size)
 
 
 def unlisted(ordered: Any, rank: int) -> int:
@@ -221,35 +269,6 @@ def check_distinct(names: Any) -> None:
         raise ValueError(TWICE)
 
 
-def plain(candidate: Any) -> Any:
-    """Return a numpy scalar as the Python object it stands for, anything else as it is.
-
-    Guarantee: none needed; post-processing.
-    """
-    return candidate.item() if isinstance(candidate, np.generic) else candidate
-
-
-def _as_mapping(scores: Any) -> Mapping[Any, Any] | None:
-    """Return scores that have names of their own as a mapping; None if they only have an order."""
-    if isinstance(scores, Mapping):
-        return scores
-    labels = _labels(scores)
-    if labels is None or type(labels).__name__ == "RangeIndex":
-        return None
-    found = dict(zip(labels.tolist(), scores.to_numpy().tolist(), strict=True))
-    if len(found) != len(scores):
-        raise ValueError("scores name a candidate twice; every candidate must be there once")
-    return found
-
-
-def _labels(scores: Any) -> Any:
-    """Return the index of a pandas Series, the keys of a mapping, or None."""
-    if isinstance(scores, Mapping):
-        return scores.keys()
-    index = getattr(scores, "index", None)
-    return index if hasattr(scores, "to_numpy") and hasattr(index, "tolist") else None
-
-
 def is_from_data(candidates: Any, scores: Any) -> bool:
     """Tell whether the candidates were taken from what holds the scores; never by comparing.
 
@@ -258,19 +277,19 @@ def is_from_data(candidates: Any, scores: Any) -> bool:
     return (
         candidates is scores
         or (isinstance(candidates, KeysView) and isinstance(scores, Mapping | ValuesView))
-        or _is_same(candidates, _labels(scores))
-        or _is_same(_labels(candidates), _labels(scores))
+        or _is_same(candidates, labels_of(scores))
+        or _is_same(labels_of(candidates), labels_of(scores))
     )
 
 
 def _aligned(candidates: Any, scores: Any) -> tuple[Any, Any]:
     """Return candidates as a list of names, and scores in their order where they share labels."""
-    labels = _labels(scores)
+    labels = labels_of(scores)
     if labels is None:
         return candidates, scores
     if candidates is scores:
         return list(labels), scores
-    if _is_same(_labels(candidates), labels):
+    if _is_same(labels_of(candidates), labels):
         return list(candidates), scores.to_numpy()
     return candidates, scores
 

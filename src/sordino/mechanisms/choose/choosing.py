@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from sordino.exact.rational import Integer, Number, positive_whole
-from sordino.mechanisms.choose.candidates import Slate, read_slate
+from sordino.mechanisms.choose.candidates import read_slate
 from sordino.mechanisms.choose.exponential import Exponential
 from sordino.mechanisms.choose.generalised import Generalised
+from sordino.mechanisms.choose.labels import in_order
 from sordino.mechanisms.choose.noisy_max import Noise, NoisyMax
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.choose.terms import read_flag
@@ -23,7 +24,7 @@ def choose(
     scores: Any = None,
     *,
     epsilon: Number,
-    sensitivity: Number | Iterable[Number] = 1,
+    sensitivity: Number | Iterable[Number] | Mapping[Any, Number] = 1,
     monotone: bool = False,
     spread: Number | None = None,
     mechanism: Name | None = None,
@@ -43,7 +44,9 @@ def choose(
     With ``domain_size=n`` the candidates are the whole numbers below n, and those with scores are
     listed, in a row or by name; which are listed may come from the data.
 
-    ``sensitivity`` is how far one unit can move any score, or a list with one for each candidate.
+    ``sensitivity`` is how far one unit can move any score, or one number for each candidate: a list
+    in their order, or by name, in a dict or a Series with labels. A Series whose labels could be
+    names as well as places is refused, here and for scores.
     For counts, state ``monotone=True`` if your neighbours differ by one unit more or less
     (add_remove): then the choice is as accurate as with twice the epsilon. If a unit may be
     replaced by another one (replace_one), it must stay False.
@@ -51,7 +54,7 @@ def choose(
     ``mechanism`` is permute-and-flip for a single choice; if there are going to be many, say so
     with ``uses``, and it is the exponential mechanism, whose losses compose better.
     ``noise="laplace"`` (or gumbel, exponential) goes with ``mechanism="noisy_max"``, and ``base``,
-    a public weight for each candidate, with the exponential mechanism.
+    a public weight for each candidate, in their order or by name, with the exponential mechanism.
 
     >>> choose(["Mon", "Tue", "Wed"], [3, 500, 2], epsilon=1)
     'Tue'
@@ -71,24 +74,35 @@ at the data, or state public_domain=True if this list is public knowledge
         Numerics: exact; no float decides an outcome.
         Proof: docs/proofs/choosing.md.
     """
+    kind = _kind(mechanism, noise, base, positive_whole("uses", uses))
+    each = isinstance(sensitivity, Iterable) and not isinstance(sensitivity, str | bytes)
+    by_order = each or base is not None or kind == "noisy_max"
     slate = read_slate(
         candidates,
         scores,
         domain_size=domain_size,
         default_score=default_score,
         public_domain=read_flag("public_domain", public_domain),
+        listed=by_order,
     )
-    kind = _kind(mechanism, noise, base, positive_whole("uses", uses))
-    each = isinstance(sensitivity, Iterable)
-    if not slate.ordered and (each or base is not None or kind == "noisy_max"):
+    if slate.names is None and by_order:
         raise ValueError(
             "base, a list of sensitivities and noisy_max go by the order of the candidates; "
             "list the candidates"
         )
-    if isinstance(sensitivity, Iterable):
+    if each and slate.names is not None:
         if monotone or spread is not None:
             raise ValueError("a list of sensitivities goes without monotone and without spread")
-        return _generalised(slate, list(sensitivity), epsilon, kind, base)
+        if base is not None or kind == "noisy_max":
+            raise ValueError(
+                "a list of sensitivities goes without base, and with permute_and_flip or "
+                "exponential"
+            )
+        lengths = in_order("sensitivity", sensitivity, slate.names)
+        choice = Generalised(sensitivities=lengths, epsilon=epsilon, mechanism=kind)
+        return slate.candidate(choice.release(slate.scores))
+    if base is not None and slate.names is not None:
+        base = in_order("base", base, slate.names)
     told: dict[str, Any] = {
         "sensitivity": sensitivity,
         "epsilon": epsilon,
@@ -122,14 +136,3 @@ def _kind(mechanism: Name | None, noise: Noise | None, base: object, uses: int) 
     if base is not None and mechanism != "exponential":
         raise ValueError("base goes with mechanism='exponential'")
     return mechanism
-
-
-def _generalised(
-    slate: Slate, sensitivities: list[Number], epsilon: Number, kind: Name, base: object
-) -> Any:
-    if base is not None or kind == "noisy_max":
-        raise ValueError(
-            "a list of sensitivities goes without base, and with permute_and_flip or exponential"
-        )
-    choice = Generalised(sensitivities=sensitivities, epsilon=epsilon, mechanism=kind)
-    return slate.candidate(choice.release(slate.scores))

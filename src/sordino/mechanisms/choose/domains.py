@@ -9,14 +9,16 @@ not the default one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import prod
+from sys import maxsize
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from sordino.exact.rational import Integer, is_integer
 
+MOST_LISTED = 1 << 20  # members that are gone through one by one
 _LONGEST = 1 << 12  # bits of the number of members
 
 
@@ -33,7 +35,7 @@ class Domain(Protocol):
         ...
 
     def member(self, number: int) -> Any:
-        """Return the member with this number."""
+        """Return the member with this number; raise IndexError if there is none."""
         ...
 
     def number(self, member: Any) -> int | None:
@@ -51,6 +53,8 @@ class Integers:
     >>> years = Integers(1900, 2026)
     >>> years.size, years.member(0), years.number(2000), years.number(1)
     (127, 1900, 100, None)
+    >>> len(years), 2000 in years, 1 in years, list(Integers(3, 5))
+    (127, True, False, [3, 4, 5])
 
     Guarantee: none needed; public inputs only.
     """
@@ -73,12 +77,24 @@ class Integers:
     def __repr__(self) -> str:
         return f"Integers({self.first}, {self.last})"
 
+    def __len__(self) -> int:
+        return _length(self.size)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(members_of(self))
+
+    def __contains__(self, member: object) -> bool:
+        return self.number(member) is not None
+
     @property
     def size(self) -> int:
         return self.last - self.first + 1
 
     def member(self, number: int) -> int:
-        return self.first + number
+        return self.first + _place(number, self.size)
 
     def number(self, member: Any) -> int | None:
         if not is_integer(member) or not self.first <= member <= self.last:
@@ -130,13 +146,26 @@ class Strings:
         shortest = "" if self.shortest == 1 else f", shortest={self.shortest}"
         return f"Strings({self.alphabet!r}, longest={self.longest}{shortest})"
 
+    def __len__(self) -> int:
+        return _length(self.size)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(members_of(self))
+
+    def __contains__(self, member: object) -> bool:
+        return self.number(member) is not None
+
     @property
     def size(self) -> int:
         return self._starts[-1]
 
     def member(self, number: int) -> str:
-        at = bisect_right(self._starts, number) - 1
-        rest, letters = number - self._starts[at], []
+        place = _place(number, self.size)
+        at = bisect_right(self._starts, place) - 1
+        rest, letters = place - self._starts[at], []
         for _ in range(self.shortest + at):
             rest, place = divmod(rest, len(self.alphabet))
             letters.append(self.alphabet[place])
@@ -178,17 +207,32 @@ class Listed:
         object.__setattr__(self, "_numbers", numbers)
 
     def __repr__(self) -> str:
-        return f"Listed({self.members!r})"
+        return f"Listed({[*self.members]!r})"
+
+    def __len__(self) -> int:
+        return _length(self.size)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(members_of(self))
+
+    def __contains__(self, member: object) -> bool:
+        return self.number(member) is not None
 
     @property
     def size(self) -> int:
         return len(self.members)
 
     def member(self, number: int) -> Any:
-        return self.members[number]
+        return self.members[_place(number, self.size)]
 
     def number(self, member: Any) -> int | None:
-        return self._numbers.get(member)
+        try:
+            return self._numbers.get(member)
+        except TypeError:  # not hashable, as all members are
+            return None
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -213,16 +257,29 @@ class Product:
         _check_size(self.size)
 
     def __repr__(self) -> str:
-        return f"Product({', '.join(map(repr, self.parts))})"
+        parts = ([*part.members] if isinstance(part, Listed) else part for part in self.parts)
+        return f"Product({', '.join(map(repr, parts))})"
+
+    def __len__(self) -> int:
+        return _length(self.size)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(members_of(self))
+
+    def __contains__(self, member: object) -> bool:
+        return self.number(member) is not None
 
     @property
     def size(self) -> int:
         return prod(part.size for part in self.parts)
 
     def member(self, number: int) -> tuple[Any, ...]:
-        found = []
+        found, rest = [], _place(number, self.size)
         for part in reversed(self.parts):
-            number, place = divmod(number, part.size)
+            rest, place = divmod(rest, part.size)
             found.append(part.member(place))
         return tuple(reversed(found))
 
@@ -257,6 +314,33 @@ def as_domain(part: Part) -> Domain:
             f"a part must be a domain, a range or a list, got a value of type {type(part).__name__}"
         )
     return Listed(part)
+
+
+def members_of(domain: Domain) -> list[Any]:
+    """Return all members of a domain that is not too large for that, in their order.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if domain.size > MOST_LISTED:
+        raise ValueError(f"a domain of more than {MOST_LISTED:,} members is not gone through")
+    return [domain.member(number) for number in range(domain.size)]
+
+
+def _length(size: int) -> int:
+    if size > maxsize:
+        raise OverflowError("the domain has more members than len can tell; read its size")
+    return size
+
+
+def _place(number: int, size: int) -> int:
+    """Check the number of a member."""
+    if not is_integer(number):
+        raise TypeError(
+            f"the number of a member must be whole, got a value of type {type(number).__name__}"
+        )
+    if not 0 <= number < size:
+        raise IndexError("no member has this number; they are numbered from 0 to size - 1")
+    return int(number)
 
 
 def _check_size(size: int) -> None:

@@ -72,6 +72,21 @@ class Exponential:
         return self.terms.epsilon
 
     @property
+    def sensitivity(self) -> Fraction:
+        """How far one unit can move any score."""
+        return self.terms.sensitivity
+
+    @property
+    def spread(self) -> Fraction:
+        """How much more one unit can move one score than another."""
+        return self.terms.spread
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the spread is that of scores that all move the same way."""
+        return self.terms.monotone
+
+    @property
     def rate(self) -> Fraction:
         """What scores are multiplied with: epsilon / spread."""
         return self.terms.rate
@@ -86,7 +101,8 @@ class Exponential:
     ) -> int:
         """Return the index of a candidate, chosen by the scores.
 
-        ``base`` gives each candidate a public weight that multiplies its own, such as a prior.
+        ``base`` gives each candidate a public weight that multiplies its own, such as a prior, in
+        the order of the scores; weights with names go to ``choose``.
         ``others`` is for candidates too many to list: so many more that all have
         ``default_score``; they are numbered after the listed ones. Neither may depend on the data.
 

@@ -12,6 +12,7 @@ from sordino.exact.balls import ball, round_up
 from sordino.exact.rational import Number, confidence_level, covering, positive, written
 from sordino.exact.rounding import reading, up
 from sordino.mechanisms.choose.exponential import Exponential
+from sordino.mechanisms.choose.labels import each_of, in_row
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.choose.scores import one_by_one, read_scores
 from sordino.privacy.loss import Loss
@@ -27,6 +28,9 @@ class Generalised:
     moves most. Here candidates are compared two by two, by the difference of their scores over the
     sum of their sensitivities, after a handicap that makes up for the noise; a candidate's new
     score is its worst comparison, and one unit moves that by 1 at most.
+
+    ``sensitivities`` and scores are in the order of the candidates; sensitivities with names, such
+    as a dict, are refused here, and go to ``choose``.
 
     ``confidence`` sets the handicap. With this confidence the chosen score is at least as large as
     any other score minus 4 ln(candidates / (1 - confidence)) / epsilon of its own sensitivity.
@@ -61,7 +65,8 @@ class Generalised:
             raise ValueError(
                 f"mechanism must be 'permute_and_flip' or 'exponential', got {mechanism!r}"
             )
-        lengths = tuple(covering("a sensitivity", length) for length in sensitivities)
+        given = in_row("sensitivities", sensitivities)
+        lengths = tuple(covering("a sensitivity", length) for length in given)
         if not lengths:
             raise ValueError("there is no candidate to choose: there are no sensitivities")
         price, level = positive("epsilon", epsilon), confidence_level(confidence)
@@ -112,8 +117,8 @@ class Generalised:
         given = one_by_one(read_scores(scores))
         if len(given) != len(self.sensitivities):
             raise ValueError(
-                f"there must be one score for each of {len(self.sensitivities)} sensitivities, "
-                f"got {len(given)} scores"
+                f"scores must be one number for {each_of(len(self.sensitivities))}, as many as "
+                "there are sensitivities"
             )
         shifted = [
             score - self.handicap * length

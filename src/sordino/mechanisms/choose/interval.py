@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.rational import Number, brief, is_integer, positive
-from sordino.mechanisms.additive import as_array
-from sordino.theorems.arguments import read_signed
+from sordino.mechanisms.choose.values import read_column, read_finite
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Base: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
@@ -32,16 +31,17 @@ _UNBOUNDED = (
     "give public bounds, and with base= say which parts of them are likelier"
 )
 _NAN = "some values are not a number (NaN); replace them or leave them out before the release"
-_COLUMN = "values must be a list or a column of numbers, got {0}"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Interval:
     """The points low, low + step, ... that are at most high.
 
-    Integer bounds make an interval of whole numbers, one step apart. With any other bounds the
-    points are the multiples of a power of two between them, about 2**40 of them; or low and what
-    follows it, if you state a step. Nothing of this may depend on the data.
+    Integer bounds make an interval of whole numbers, one apart: values with decimals are rounded to
+    them. With any other bounds, such as (30.0, 45.0), the points are the multiples of a power of
+    two between them, about 2**40 of them, so a point next to 36.6 prints as 36.599999999998545. If
+    you state a step, the points are low and what follows it: ``step=0.1`` gives 36.6. Nothing of
+    this may depend on the data.
 
     ``base`` is a public prior: pairs (end, weight), which say how much each point up to ``end``
     weighs, beyond the end before. Where it is left out, all points weigh the same.
@@ -82,6 +82,11 @@ class Interval:
             raise ValueError(f"low must be at most high, got {brief(first)} and {brief(last)}")
         whole = is_integer(low) and is_integer(high) and (step is None or is_integer(step))
         width = _width(first, last, whole, step)
+        if step is not None and width > last - first > 0:
+            raise ValueError(
+                f"step must be at most high - low, which is {brief(last - first)}, "
+                f"got {brief(width)}"
+            )
         origin = first
         if step is None and not whole and first < last:
             origin = math.ceil(first / width) * width
@@ -183,10 +188,7 @@ class Interval:
 
         Guarantee: none by itself; one record of the data is one place on the grid.
         """
-        array = as_array(values)
-        if array is None or array.ndim != 1:
-            shown = f"an array of {array.ndim} dimensions" if array is not None else None
-            raise TypeError(_COLUMN.format(shown or f"a value of type {type(values).__name__}"))
+        array = read_column(values)
         return self._whole_places(array) if self.whole else self._real_places(array)
 
     def _whole_places(self, array: npt.NDArray[Any]) -> Integers:
@@ -250,15 +252,19 @@ def as_interval(bounds: object, *, step: Number | None = None) -> Interval:
             "range must be a pair of public bounds (low, high) or an Interval, "
             f"got a value of type {type(bounds).__name__}"
         )
+    low, high = _bound("low", bounds[0]), _bound("high", bounds[1])
+    if low > high:
+        raise ValueError(
+            f"range must be (low, high) with low at most high, got ({brief(low)}, {brief(high)})"
+        )
     return Interval(bounds[0], bounds[1], step=step)
 
 
 def _bound(name: str, value: Any) -> Fraction:
-    if isinstance(value, float | np.floating | Decimal) and math.isinf(value):
+    if isinstance(value, float | np.floating | Decimal) and Decimal(str(value)).is_infinite():
         raise ValueError(_UNBOUNDED.format(name))
-    plain = value.item() if isinstance(value, np.generic) else value
-    bound = read_signed(name, plain)
-    if abs(bound) > _LARGEST_BOUND and is_integer(plain):
+    bound = read_finite(name, value)
+    if abs(bound) > _LARGEST_BOUND and is_integer(value):
         raise ValueError(f"{name} must be between -2**61 and 2**61, or a float")
     return bound
 
@@ -291,7 +297,7 @@ def _read_base(base: Iterable[tuple[Number, Number]] | None, high: Fraction) -> 
         listed = [(end, weight) for end, weight in base]
     except (TypeError, ValueError):
         raise TypeError("base must be a list of pairs (end, weight)") from None
-    pairs = [(read_signed("an end in base", e), positive("a weight in base", w)) for e, w in listed]
+    pairs = [(read_finite("an end in base", e), positive("a weight in base", w)) for e, w in listed]
     if not pairs or any(a >= b for (a, _), (b, _) in pairwise(pairs)):
         raise ValueError("the ends in base must increase, and there must be at least one")
     if pairs[-1][0] < high:

@@ -30,6 +30,7 @@ from sordino.mechanisms.choose.stream import score_block
 from sordino.mechanisms.grid import written_real
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.loss import Loss, single
+from sordino.privacy.related import RELATIONS
 
 Relation: TypeAlias = Literal["add_remove", "replace_one"]
 Votes: TypeAlias = Literal["one", "many"]
@@ -107,12 +108,12 @@ class JointTopK:
         keep = object.__setattr__
         keep(self, "k", positive_whole("k", k))
         keep(self, "epsilon", price)
-        keep(self, "neighbours", neighbours)
+        keep(self, "neighbours", RELATIONS[RELATIONS.index(neighbours)])  # the plain word
         keep(self, "votes", votes)
         keep(self, "sensitivity", length)
         keep(self, "spread", spread)
         keep(self, "rate", rate)
-        keep(self, "loss", single(BoundedRange(epsilon=price)))
+        keep(self, "loss", single(BoundedRange(epsilon=price)).under(neighbours))
         keep(self, "_whole", is_integer(sensitivity))
 
     def __repr__(self) -> str:
@@ -196,7 +197,8 @@ def check_k(candidates: int, k: int) -> None:
     Guarantee: none needed; public inputs only.
     """
     if k > candidates:
-        raise ValueError(f"k is {k}, but there are only {candidates} candidates; choose fewer")
+        there = "is only 1 candidate" if candidates == 1 else f"are only {candidates} candidates"
+        raise ValueError(f"k is {k}, but there {there}; choose fewer")
 
 
 def check_few(candidates: int, k: int) -> None:

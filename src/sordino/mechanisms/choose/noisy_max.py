@@ -83,6 +83,21 @@ class NoisyMax:
         return self.terms.epsilon
 
     @property
+    def sensitivity(self) -> Fraction:
+        """How far one unit can move any score."""
+        return self.terms.sensitivity
+
+    @property
+    def spread(self) -> Fraction:
+        """How much more one unit can move one score than another."""
+        return self.terms.spread
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the spread is that of scores that all move the same way."""
+        return self.terms.monotone
+
+    @property
     def rate(self) -> Fraction:
         """One over the scale of the noise: epsilon / spread."""
         return self.terms.rate

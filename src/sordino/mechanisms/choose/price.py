@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,10 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.rational import Number, covering, is_integer, positive
-from sordino.mechanisms.choose.candidates import FROM_DATA, check_distinct, is_from_data, plain
+from sordino.mechanisms.choose.candidates import check_distinct, is_from_data
+from sordino.mechanisms.choose.labels import is_table, plain
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
 
 _SMALLEST_COIN = 256  # bits of how many make one unit of money
+_BIDS = "the prices {0}; list the prices without looking at the bids"
+_MISSING = "some bids are missing; leave them out"
+_ABSENT = {"NoneType", "NAType", "NaTType"}
 _UNITS = "units must be a positive whole number of items for sale, or math.inf for no limit"
 
 
@@ -49,9 +53,11 @@ def best_price(
         Numerics: exact; a bid reaches a price if it does as a double.
         Proof: docs/proofs/choosing.md, theorem 6.
     """
+    if prices is bids:
+        raise ValueError(_BIDS.format("are the bids themselves"))
     if is_from_data(prices, bids):
-        raise ValueError(FROM_DATA)
-    prices = list(prices)
+        raise ValueError(_BIDS.format("come from the table of the bids"))
+    prices = _as_list(prices)
     found = revenues(bids, prices, units=units, highest_bid=highest_bid)
     exact = [positive("a price", price) for price in prices]
     most = dearest(exact, highest_bid)
@@ -72,13 +78,13 @@ def revenues(
     """
     if not (is_integer(units) and units >= 1) and units != math.inf:
         raise ValueError(f"{_UNITS}, got {units!r}")
-    exact = [positive("a price", price) for price in prices]
+    exact = [positive("a price", price) for price in _as_list(prices)]
     if not exact:
         raise ValueError("there is no price to choose: the list is empty")
     check_distinct(exact)
     offered = np.sort(_as_doubles(bids))
     if offered.size and math.isnan(offered[-1]):
-        raise ValueError("bids must be numbers, and some are not a number")
+        raise ValueError(_MISSING)
     if highest_bid is not None:
         offered = np.minimum(offered, float(covering("highest_bid", highest_bid)))
     at = np.searchsorted(offered, np.array([float(price) for price in exact]))
@@ -89,18 +95,35 @@ def revenues(
     ]
 
 
+def _as_list(prices: Any) -> list[Any]:
+    """Return prices as a list; a mapping or a table would give its names in place of its values."""
+    if isinstance(prices, str | bytes | Mapping | Set) or is_table(prices):
+        raise TypeError(f"prices must be a list, got a value of type {type(prices).__name__}")
+    try:
+        return list(prices)
+    except TypeError:
+        raise TypeError(
+            f"prices must be a list, got a value of type {type(prices).__name__}"
+        ) from None
+
+
 def _as_doubles(bids: Any) -> npt.NDArray[np.float64]:
     """Return bids as the nearest doubles, which keeps their order."""
+    if isinstance(bids, np.ma.MaskedArray):
+        raise TypeError("bids must not be masked; leave out those that are missing")
     offered = np.asarray(bids)
     kind = offered.dtype.kind if offered.size else "f"
-    if kind == "O" and set(map(type, offered.tolist())) <= {int, float, Decimal, Fraction}:
-        kind = "f"
+    if kind == "O" and offered.ndim == 1:
+        kinds = set(map(type, offered.tolist()))
+        if any(kind.__name__ in _ABSENT for kind in kinds):
+            raise ValueError(_MISSING)
+        kind = "f" if kinds <= {int, float, Decimal, Fraction} else kind
     if offered.ndim != 1 or kind not in "iuf":
         raise TypeError("bids must be a list of numbers")
     try:
         return offered.astype(np.float64)
-    except OverflowError:
-        raise ValueError("bids must be numbers of at most 1e308") from None
+    except OverflowError:  # an integer beyond the doubles reaches every price
+        return np.array([_double(bid) for bid in offered.tolist()])
 
 
 def dearest(prices: Sequence[Fraction], highest_bid: Number | None) -> Fraction:
@@ -115,3 +138,10 @@ def dearest(prices: Sequence[Fraction], highest_bid: Number | None) -> Fraction:
     if not within:
         raise ValueError("highest_bid is below every price, so nothing could be sold")
     return max(within)
+
+
+def _double(bid: Any) -> float:
+    try:
+        return float(bid)
+    except OverflowError:
+        return math.inf if bid > 0 else -math.inf

@@ -10,6 +10,7 @@ import numpy as np
 
 from sordino.exact.levels import Levels
 from sordino.exact.rational import nonnegative
+from sordino.mechanisms.choose.labels import each_of, in_row
 from sordino.mechanisms.choose.laws import Floats, weights
 from sordino.mechanisms.choose.scores import ExactLevels, Scores, one_by_one
 
@@ -19,18 +20,14 @@ _LONGEST = 1 << 12  # bits of a weight once all have one denominator
 def read_base(base: object, candidates: int) -> list[Fraction]:
     """Read one weight for each candidate, none negative and not all 0, as the decimals they print.
 
+    They come in the order of the candidates: what has names is refused, because names are not
+    looked at here.
+
     Guarantee: none needed; public inputs only.
     """
-    try:
-        given = list(base)  # type: ignore[call-overload]  # refused below
-    except TypeError:
-        raise TypeError(
-            f"base must be a sequence of weights, got a value of type {type(base).__name__}"
-        ) from None
+    given = in_row("base", base)
     if len(given) != candidates:
-        raise ValueError(
-            f"base must have one weight for each of {candidates} candidates, got {len(given)}"
-        )
+        raise ValueError(f"base must have one number for {each_of(candidates)}, got {len(given)}")
     found = [nonnegative("a weight of base", weight) for weight in given]
     if not any(found):
         raise ValueError("base must give some candidate a weight above 0")

@@ -6,15 +6,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.entropy import system
-from sordino.exact.rational import Number, brief, positive, probability, written
+from sordino.exact.rational import Number, brief, is_integer, positive, probability, written
 from sordino.exact.rounding import reading, up_as_printed
 from sordino.exact.runs import draw_negative_binomial, draw_poisson
+from sordino.mechanisms.choose.scores import exact_score
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
 from sordino.theorems.arguments import one_of, read_signed
@@ -94,7 +98,7 @@ class BestOf:
         if shape is None:
             if gamma is not None or expected_runs is None:
                 raise ValueError("a poisson number of runs is given by expected_runs, not by gamma")
-            mean = _read_runs(expected_runs, Fraction(0))
+            mean = _read_runs("expected_runs", expected_runs, 0)
         else:
             share = _read_share(shape, expected_runs, gamma)
         keep = object.__setattr__
@@ -107,10 +111,11 @@ class BestOf:
         if shape is None or share is None:
             assert mean is not None  # noqa: S101 - read above
             keep(self, "expected_runs", up_as_printed(mean))
-            keep(self, "loss", _poisson_loss(each, mean, slack))
+            loss = _poisson_loss(each, mean, slack)
         else:
             keep(self, "expected_runs", mean_runs(eta=shape, gamma=share))
-            keep(self, "loss", _binomial_loss(each, shape, share, slack))
+            loss = _binomial_loss(each, shape, share, slack)
+        keep(self, "loss", loss if each.neighbours is None else loss.under(each.neighbours))
 
     def __repr__(self) -> str:
         words = [f"loss={self.each!r}"]
@@ -144,15 +149,25 @@ class BestOf:
 
         Without ``score`` each run returns a pair (candidate, score), and the pair is returned. With
         ``score`` a run returns a candidate, and ``score(candidate)`` must look at nothing else: a
-        score that looks at private data is part of the run, and belongs into its loss. The first of
-        equal scores wins, and NaN is the worst score. A poisson number may be 0: then the result is
-        None.
+        score that looks at private data is part of the run, and belongs into its loss. A score is a
+        number; the first of equal scores wins, and NaN is the worst score. A poisson number may be
+        0: then the result is None.
 
         An error in a run is passed on, and tells everybody that there was such a run: let runs
         return a bad score instead.
 
         Guarantee: as stated for the class; each release costs the loss once more.
         """
+        if not callable(run):
+            raise TypeError(
+                f"run must be a function without arguments, got a value of type "
+                f"{type(run).__name__}"
+            )
+        if score is not None and not callable(score):
+            raise TypeError(
+                f"score must be a function of a candidate, got a value of type "
+                f"{type(score).__name__}"
+            )
         bits = system()
         if self._mean is not None:
             turns = _hidden(draw_poisson(self._mean, bits))
@@ -161,10 +176,10 @@ class BestOf:
             assert self.gamma is not None  # noqa: S101
             turns = _hidden(draw_negative_binomial(self.eta, self.gamma, bits))
         best: Any = None
-        highest: Any = None
+        highest: Fraction | float | None = None
         for first in turns:
             result = run()
-            points = _second(result) if score is None else score(result)
+            points = _points(_second(result) if score is None else score(result))
             if first or _is_better(points, highest):
                 best, highest = result, points
         return best
@@ -193,6 +208,7 @@ def best_of(
             f"best_of takes a function without arguments, not {type(mechanism).__name__}; "
             "write lambda: ... around what makes one candidate"
         )
+    _read_runs("runs", runs, 0 if distribution == "poisson" else 1)
     tuner = BestOf(
         loss=mechanism if loss is None else loss,
         expected_runs=runs,
@@ -218,11 +234,29 @@ def _second(result: object) -> Any:
     )
 
 
-def _is_better(points: Any, highest: Any) -> bool:
+def _points(score: object) -> Fraction | float | None:
+    """Return a score so that any two can be compared: exact, or an infinity; None if it is NaN.
+
+    Every score is checked, also the only one: an error must not tell that there were two.
+    """
+    if is_integer(score):
+        return Fraction(int(score))
+    if isinstance(score, Fraction):
+        return score
+    if isinstance(score, Decimal):
+        nan, infinite = score.is_nan(), score.is_infinite()
+    elif isinstance(score, float | np.floating):
+        nan, infinite = bool(np.isnan(score)), bool(np.isinf(score))
+    else:
+        raise TypeError(f"a score must be a number, got a value of type {type(score).__name__}")
+    if nan or infinite:
+        return None if nan else math.copysign(math.inf, score)
+    return exact_score(score)
+
+
+def _is_better(points: Fraction | float | None, highest: Fraction | float | None) -> bool:
     """Tell whether a score beats the best so far; NaN beats nothing and is beaten by the rest."""
-    if points != points:  # noqa: PLR0124 - true for NaN only
-        return False
-    return bool(highest != highest or points > highest)  # noqa: PLR0124 - as above
+    return points is not None and (highest is None or points > highest)
 
 
 def _read_loss(loss: object) -> Loss:
@@ -249,11 +283,11 @@ def _read_shape(distribution: str, eta: Number | None) -> Fraction | None:
     return shape
 
 
-def _read_runs(expected_runs: Number, least: Fraction) -> Fraction:
-    runs = positive("expected_runs", expected_runs)
+def _read_runs(name: str, expected_runs: Number, least: int) -> Fraction:
+    runs = positive(name, expected_runs)
     if not least < runs <= _MOST_RUNS:
         rule = f"above {least} and " if least else ""
-        raise ValueError(f"expected_runs must be {rule}at most a million, got {expected_runs}")
+        raise ValueError(f"{name} must be {rule}at most a million, got {expected_runs}")
     return runs
 
 
@@ -263,7 +297,7 @@ def _read_share(eta: Fraction, expected_runs: Number | None, gamma: Number | Non
     if gamma is not None:
         return probability("gamma", gamma)
     assert expected_runs is not None  # noqa: S101 - one of the two is there
-    runs = _read_runs(expected_runs, Fraction(1))
+    runs = _read_runs("expected_runs", expected_runs, 1)
     if eta == 1:
         return 1 / runs
 

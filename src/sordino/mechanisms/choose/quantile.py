@@ -15,8 +15,8 @@ from sordino.exact.entropy import system
 from sordino.exact.rational import (
     Integer,
     Number,
+    brief,
     confidence_level,
-    nonnegative,
     positive,
     positive_whole,
     probability_or_zero,
@@ -36,18 +36,19 @@ from sordino.mechanisms.choose.quantile_recursive import (
 )
 from sordino.mechanisms.choose.ranks import Shells, Slab
 from sordino.mechanisms.choose.records import MOST_RECORDS, Records, read_records
+from sordino.mechanisms.choose.values import read_finite
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.fit import calibrate
 from sordino.privacy.leaf import Relation
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
+from sordino.privacy.related import RELATIONS
 from sordino.theorems.arguments import one_of
 
 Method: TypeAlias = Literal["single", "joint", "recursive"]
 Mechanism: TypeAlias = Literal["permute_and_flip", "exponential"]
 Bounds: TypeAlias = "tuple[Number, Number] | Interval"
 
-_RELATIONS = ("add_remove", "replace_one")
 _METHODS = ("single", "joint", "recursive")
 _MECHANISMS = ("permute_and_flip", "exponential")
 _FEW_POINTS = 1 << 26  # beyond this permute-and-flip would gain nothing and take long
@@ -59,10 +60,15 @@ class Quantiles:
 
     The quantile q of n records wants q n of them at or before it. A point is behind by as many
     records as its rank is off; one that holds the wanted rank among records equal to it is not
-    behind at all. Values are moved to the next point of the range before anything else happens.
+    behind at all. Values are moved to the nearest point of the range before anything else happens.
 
-    ``range`` is a pair of bounds or an ``Interval``. Integer bounds give integers, and others give
-    floats; see ``Interval``, and for ``step``. ``method`` is how several quantiles are found:
+    ``range`` is a pair of public bounds or an ``Interval``. Integer bounds round the values to
+    whole numbers and give integers: of temperatures in (30, 45) the median is 37. For decimals
+    state a ``step``: with ``step=0.1`` it is 36.6. Bounds such as (30.0, 45.0) without a step make
+    a fine grid of binary fractions, and points like 36.599999999998545. Nothing is refused for
+    lying outside: what is beyond a bound counts as that bound.
+
+    ``method`` is how several quantiles are found:
     "joint" draws all at once, by those that are the furthest off on either side; "recursive" finds
     the middle one first, then those on either side of it. By default it is the one that is likely
     to be closer for these parameters. A ``delta`` above 0 lets the levels of "recursive" cost more.
@@ -75,8 +81,8 @@ class Quantiles:
     >>> deciles = Quantiles(
     ...     [k / 10 for k in range(1, 10)], range=(0, 500_000), epsilon=1, neighbours="add_remove"
     ... )
-    >>> deciles.method, deciles.loss
-    ('recursive', Loss(4 * BoundedRange(epsilon=0.25)))
+    >>> deciles.method, deciles.loss.uses, deciles.loss.epsilon(delta=0)
+    ('recursive', 4, 1.0)
     >>> middle = Quantiles([0.5], range=(0, 500_000), epsilon=1, neighbours="add_remove")
     >>> middle
     Quantiles([0.5], range=(0, 500000), epsilon=1, neighbours='add_remove')
@@ -114,7 +120,7 @@ class Quantiles:
         delta: Number = 0,
         step: Number | None = None,
     ) -> None:
-        one_of("neighbours", neighbours, _RELATIONS)
+        one_of("neighbours", neighbours, RELATIONS)
         if method is not None:
             one_of("method", method, _METHODS)
         keep = object.__setattr__
@@ -122,14 +128,14 @@ class Quantiles:
         keep(self, "interval", as_interval(range, step=step))
         keep(self, "epsilon", positive("epsilon", epsilon))
         keep(self, "delta", probability_or_zero("delta", delta))
-        keep(self, "neighbours", neighbours)
+        keep(self, "neighbours", RELATIONS[RELATIONS.index(neighbours)])  # the plain word
         keep(self, "method", self._choose(method))
         keep(self, "mechanism", self._pick(mechanism))
         levels = plan(self._sorted).depth if self.method == "recursive" else 1
         price = self._afford(levels)
         keep(self, "_price", price)
         kind = BoundedRange if self.mechanism == "exponential" else Pure
-        keep(self, "loss", levels * single(kind(epsilon=price)))
+        keep(self, "loss", levels * single(kind(epsilon=price)).under(neighbours))
 
     def __repr__(self) -> str:
         wanted = ", ".join(written(q) for q in self.quantiles)
@@ -313,6 +319,9 @@ def quantiles(
 ) -> list[int] | list[float]:
     """Return private quantiles of values, in the order in which they were asked for.
 
+    Integer bounds in ``range`` round the values to whole numbers; for decimals state a ``step``,
+    such as 0.1, or give floats as bounds. The arguments are those of ``Quantiles``.
+
     Guarantee: as for Quantiles.
     """
     choice = Quantiles(
@@ -340,9 +349,17 @@ def median(
 ) -> int | float:
     """Return a private median of values.
 
+    Integer bounds in ``range`` round the values to whole numbers; for decimals state a ``step``,
+    such as 0.1, or give floats as bounds. The arguments are those of ``Quantiles``.
+
     >>> ages = [34] * 1000
     >>> median(ages, range=(0, 120), epsilon=1, neighbours="add_remove")
     34
+    >>> degrees = [36.6] * 1000
+    >>> median(degrees, range=(30, 45), epsilon=1, neighbours="add_remove")
+    37
+    >>> median(degrees, range=(30, 45), step=0.1, epsilon=1, neighbours="add_remove")
+    36.6
 
     Guarantee: as for Quantiles.
     """
@@ -362,12 +379,16 @@ def median(
 def _read_quantiles(quantiles: Iterable[Number]) -> tuple[Fraction, ...]:
     if isinstance(quantiles, str | bytes) or not isinstance(quantiles, Iterable):
         raise TypeError("quantiles must be a list of numbers from 0 to 1, such as [0.25, 0.5]")
-    found = tuple(nonnegative("a quantile", q) for q in quantiles)
+    found = tuple(_read_quantile(q) for q in quantiles)
     if not found:
         raise ValueError("quantiles must hold at least one number from 0 to 1")
-    if max(found) > 1:
-        raise ValueError(
-            f"a quantile must be a number from 0 to 1, got {written(max(found))}; "
-            "write the 95th percentile as 0.95"
-        )
     return found
+
+
+def _read_quantile(value: object) -> Fraction:
+    rule = "a number from 0 to 1"
+    q = read_finite("a quantile", value, rule=rule)
+    if not 0 <= q <= 1:
+        hint = f"; write {brief(q)} % as {brief(q / 100)}" if 1 < q <= 100 else ""
+        raise ValueError(f"a quantile must be {rule}, got {brief(q)}{hint}")
+    return q

@@ -70,6 +70,8 @@ def read_records(interval: Interval, values: object, counts: object = None) -> R
 
 def _read_counts(counts: object, size: int) -> npt.NDArray[np.int64]:
     rule = "counts must be whole numbers that are not negative, one for each value"
+    if isinstance(counts, np.ma.MaskedArray):
+        raise TypeError("counts must not be masked; fill them with .filled(0) first")
     if isinstance(counts, Sequence) and not all(is_integer(n) for n in counts):
         raise TypeError(rule)
     try:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sordino.exact.levels import EachLevels, Floats, Found, Integers, Levels, array_levels
 from sordino.exact.rational import Integer, Number, is_integer
+from sordino.mechanisms.choose.labels import ROWS, counts_rows, labels_of
 
 # One-dimensional int64, uint64 or float64; or exact numbers one by one.
 Scores: TypeAlias = "npt.NDArray[Any] | list[Fraction]"
@@ -23,6 +24,15 @@ _NOT_FINITE = "scores must be finite, and some are infinite or not a number"
 _EMPTY = "there is no candidate to choose: scores are empty"
 _BEYOND = Fraction(1 << 1000)  # no weight is larger than exp of minus this, for a larger exponent
 _LONGEST = 1 << 12  # bits of an exact score
+_KINDS = {
+    "U": "strings",
+    "S": "bytes",
+    "b": "booleans",
+    "M": "dates",
+    "m": "durations",
+    "c": "complex numbers",
+    "f": "long doubles",
+}
 _LONG = "a score has more digits than can be worked with; round the scores"
 
 
@@ -33,7 +43,18 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
 
     Guarantee: none needed; nothing is released, and no message quotes a score.
     """
-    listed = list(scores) if isinstance(scores, Iterator | ValuesView) else scores
+    if isinstance(scores, MappingView | Set):
+        raise TypeError(
+            "scores must be a list in the order of the candidates, and "
+            f"{type(scores).__name__} has the order of the data; give the mapping itself to choose"
+        )
+    labels = labels_of(scores)
+    if labels is not None and not isinstance(scores, Mapping) and not counts_rows(labels):
+        raise TypeError(
+            "scores have labels, whose order the data may have decided; give them to choose "
+            "together with the candidates, or put them into the order of the candidates, .tolist()"
+        )
+    listed = list(scores) if isinstance(scores, Iterator) else scores
     if not isinstance(listed, list | tuple):
         listed = _unwrapped(listed)
     if len(listed) == 0:
@@ -42,7 +63,11 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
         return np.empty(0, dtype=np.int64)
     if isinstance(listed, np.ndarray):
         return _read_array(listed)
-    return _read_array(np.asarray(listed)) if _all_alike(listed) else _as_array(map(_exact, listed))
+    return (
+        _read_array(np.asarray(listed))
+        if _all_alike(listed)
+        else _as_array(map(exact_score, listed))
+    )
 
 
 def one_by_one(scores: Scores) -> list[Fraction]:
@@ -101,7 +126,25 @@ def read_others(others: Integer, default_score: Number) -> tuple[int, Fraction]:
         raise ValueError(f"others must be a whole number that is not negative, got {others!r}")
     if int(others).bit_length() > _LONGEST:
         raise ValueError(f"others must have at most {_LONGEST} bits")
-    return int(others), _exact(default_score)
+    return int(others), read_default(default_score)
+
+
+def read_default(default_score: Number) -> Fraction:
+    """Read the score of those that have none of their own, as exactly the number it is.
+
+    Guarantee: none needed; public inputs only.
+    """
+    try:
+        return exact_score(default_score)
+    except TypeError:
+        raise TypeError(
+            f"default_score must be a finite number, got a value of type "
+            f"{type(default_score).__name__}"
+        ) from None
+    except ValueError as error:
+        if str(error) == _LONG:
+            raise ValueError("default_score has more digits than can be worked with") from None
+        raise ValueError(f"default_score must be a finite number, got {default_score}") from None
 
 
 class ExactLevels:
@@ -177,18 +220,26 @@ def _all_alike(scores: Sequence[Any]) -> bool:
 
 def _read_array(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if scores.dtype.kind not in "iuf" or scores.dtype.itemsize > 8:
-        raise TypeError(f"{_RULE}, got an array of {scores.dtype}")
+        hint = f"; {ROWS}" if scores.dtype.kind == "U" else ""
+        raise TypeError(
+            f"{_RULE}, got an array of {_KINDS.get(scores.dtype.kind, 'other things')}{hint}"
+        )
     kind: type[np.generic] = np.float64 if scores.dtype.kind == "f" else np.int64
     if scores.dtype == np.uint64:
         kind = np.uint64
     return np.ascontiguousarray(scores, dtype=kind)
 
 
-def _exact(score: object) -> Fraction:
+def exact_score(score: object) -> Fraction:
+    """Return a score as exactly the number it is.
+
+    Guarantee: none needed; the result stays inside a mechanism, and no message quotes it.
+    """
     if isinstance(score, bool | np.bool_) or not isinstance(
         score, int | float | Fraction | Decimal | np.integer | np.floating
     ):
-        raise TypeError(f"{_RULE}, got a score of type {type(score).__name__}")
+        hint = f"; {ROWS}" if isinstance(score, str) else ""
+        raise TypeError(f"{_RULE}, got a score of type {type(score).__name__}{hint}")
     if isinstance(score, Decimal) and score.is_finite() and abs(score.adjusted()) > _LONGEST:
         raise ValueError(_LONG)  # before it is written out, which takes a while
     try:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Set, Sized
+from threading import Lock
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from sordino.exact.entropy import system
 from sordino.exact.race import LARGEST_RATE, LEAST_RATE, Noise, Race
 from sordino.exact.rational import Integer, Number, positive, positive_whole
+from sordino.mechanisms.choose.candidates import check_distinct
 from sordino.mechanisms.choose.scores import best_of_array, read_scores
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -27,7 +29,10 @@ class Stream:
     Candidates are numbered from 0 in the order in which their scores arrive; ``candidates`` says
     how many there are so far. A chunk may bring the candidates themselves along, in the order of
     its scores; then the winner itself is returned in place of its number. Every candidate has to
-    appear once, and which candidates appear must not depend on the data.
+    appear once, and which candidates appear must not depend on the data. A candidate that is there
+    twice is refused within a chunk; across chunks that is not checked, because a stream does not
+    remember the candidates, and is up to you: one that appears twice has a score in each chunk, and
+    one unit moves both.
 
     The choice is one release, whatever the number of chunks, and it can be made once: a second one
     from the same noise would tell more than was paid for. For the same reason a stream is not
@@ -49,13 +54,14 @@ class Stream:
         Proof: docs/proofs/top-k.md, theorems 1 to 3.
     """
 
-    __slots__ = ("_named", "_names", "_process", "_race")
+    __slots__ = ("_lock", "_named", "_names", "_process", "_race")
 
     def __init__(self, race: Race) -> None:
         self._race: Race | None = race
         self._names: dict[int, object] = {}
         self._named: bool | None = None
         self._process = os.getpid()
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return "<stream, closed>" if self._race is None else f"<stream of {self.candidates}>"
@@ -71,15 +77,25 @@ class Stream:
     def add(self, scores: object, *, candidates: Sequence[object] | None = None) -> None:
         """Let more candidates compete, with one score each; ``candidates`` are returned if given.
 
+        A chunk must not have a candidate twice, nor one of an earlier chunk, which is not checked.
+
         Guarantee: nothing is released.
         """
-        race = self._open()
+        self._check_process()
         array = None if isinstance(scores, Sized) and len(scores) == 0 else score_block(scores)
         if candidates is not None and len(candidates) != (0 if array is None else array.size):
             raise ValueError("a chunk needs as many candidates as scores")
-        if array is None:
-            return
-        named = candidates is not None
+        if array is not None:
+            with self._lock:  # two threads must not both be the next chunk
+                self._add(array, candidates)
+        else:
+            self._open()
+
+    def _add(self, array: Array, candidates: Sequence[object] | None) -> None:
+        race, named = self._open(), candidates is not None
+        if candidates is not None:
+            candidates = _in_row(candidates)
+            check_distinct(candidates)
         if self._named not in (None, named):
             raise ValueError("either every chunk brings its candidates along or none does")
         self._named = named
@@ -107,6 +123,11 @@ class Stream:
 
         Guarantee: as stated for the stream; this is the release.
         """
+        self._check_process()
+        with self._lock:
+            return self._choose()
+
+    def _choose(self) -> list[Any]:
         race = self._open()
         if race.count < race.k:
             raise ValueError(
@@ -123,9 +144,22 @@ class Stream:
             raise RuntimeError(
                 "this stream has made its choice; a second one would be a second release"
             )
+        self._check_process()
+        return self._race
+
+    def _check_process(self) -> None:
         if self._process != os.getpid():
             raise RuntimeError("a stream stays in the process that opened it; open another one")
-        return self._race
+
+
+def _in_row(candidates: Any) -> Any:
+    """Return candidates by their place; a Series would look for labels."""
+    if isinstance(candidates, Mapping | Set):
+        raise TypeError(
+            f"candidates must be a list in the order of the scores, got a value of type "
+            f"{type(candidates).__name__}"
+        )
+    return candidates if isinstance(candidates, str | range | np.ndarray) else list(candidates)
 
 
 def open_stream(kind: Kind, rate: Number, k: Integer = 1) -> Stream:

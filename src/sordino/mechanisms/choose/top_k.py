@@ -204,7 +204,7 @@ def top_k(
 ) -> list[Any]:
     """Return k of the candidates, those with the largest scores, in order and privately.
 
-    Candidates and scores are given as to ``choose``; every candidate must be listed.
+    Candidates and scores are given as to ``choose``, and a domain may have up to 2**20 candidates.
     ``method="peel"`` chooses one after the other, as TopK does, with ``monotone`` or ``spread``;
     "joint" draws all at once, as JointTopK does, for counts, and needs ``neighbours``.
 
@@ -252,9 +252,8 @@ def top_k(
         domain_size=None,
         default_score=default_score,
         public_domain=read_flag("public_domain", public_domain),
+        listed=True,
     )
-    if slate.others:
-        raise ValueError("top_k needs a score for every candidate of the domain; list them all")
     return [slate.candidate(index) for index in mechanism.release(slate.scores)]
 
 

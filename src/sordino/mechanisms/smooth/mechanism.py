@@ -124,7 +124,7 @@ class Smooth:
         keep(self, "bounds", None if bounds is None else _ends(bounds))
         keep(self, "scale_factor", factor)
         leaf = Approximate(epsilon=price, delta=slack) if slack else Pure(epsilon=price)
-        keep(self, "loss", single(leaf))
+        keep(self, "loss", single(leaf).under("replace_one"))
 
     def __repr__(self) -> str:
         parts = [f"noise={self.noise!r}", f"epsilon={written(self.epsilon)}"]

@@ -158,6 +158,18 @@ def test_the_run_is_over_after_the_last_positive_answer() -> None:
     assert run.ask_many([]).tolist() == []
 
 
+def test_a_run_counts_its_answers_in_words() -> None:
+    run = AboveThreshold(threshold=7, epsilon=1).start()
+    assert repr(run).endswith(": 1 positive answer left>")
+
+
+def test_thresholds_of_numpy_are_numbers() -> None:
+    whole = AboveThreshold(threshold=np.int64(-3), epsilon=1)
+    assert whole == AboveThreshold(threshold=-3, epsilon=1)
+    real = AboveThreshold(threshold=np.float32(-0.1), sensitivity=1.0, epsilon=1)
+    assert real == AboveThreshold(threshold=-0.1, sensitivity=1.0, epsilon=1)
+
+
 def test_a_run_shows_no_noise_and_cannot_be_copied() -> None:
     run = AboveThreshold(threshold=7, epsilon=0.5, positives=3).start()
     text = "<run of AboveThreshold(threshold=7, epsilon=0.5, positives=3): 3 positive answers left>"
@@ -229,6 +241,11 @@ def test_a_mechanism_is_a_value() -> None:
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"threshold": 0.5}, TypeError, "threshold must be an integer because sensitivity is one"),
     ({"threshold": math.nan, "sensitivity": 1.0}, ValueError, "threshold must be a finite number"),
+    ({"threshold": None}, TypeError, "threshold must be a finite number, got a value of type None"),
+    ({"threshold": "5"}, TypeError, "threshold must be a finite number, got a value of type str"),
+    ({"threshold": True}, TypeError, "threshold must be a finite number, got a value of type bool"),
+    ({"threshold": math.nan}, ValueError, "threshold must be a finite number, got nan"),
+    ({"threshold": np.float64(math.inf)}, ValueError, "threshold must be a finite number, got inf"),
     ({"sensitivity": 0}, ValueError, "sensitivity must be a positive number"),
     ({"epsilon": 0}, ValueError, "epsilon must be a positive number"),
     ({"positives": 0}, ValueError, "positives must be a positive whole number"),
@@ -255,6 +272,9 @@ def test_bad_values_are_refused_and_not_shown() -> None:
         (whole, 1.5, TypeError, "takes whole numbers"),
         (whole, True, TypeError, "not bool"),
         (whole, "7", TypeError, "not str"),
+        (whole, math.nan, ValueError, "NaN or infinite"),
+        (whole, -math.inf, ValueError, "NaN or infinite"),
+        (whole, Fraction(1, 2), TypeError, "takes whole numbers"),
         (real, math.nan, ValueError, "NaN or infinite"),
         (real, np.float64(math.inf), ValueError, "NaN or infinite"),
         (real, np.longdouble(1), TypeError, "not longdouble"),
@@ -269,7 +289,10 @@ def test_bad_values_are_refused_and_not_shown() -> None:
         (np.zeros((2, 2), dtype=int), TypeError, "one list"),
         (np.array([0.5]), TypeError, "takes whole numbers"),
         (np.array([True]), TypeError, "an array of bool"),
-        ({1: 2}, TypeError, "not dict"),
+        (np.array([0.5, math.nan]), ValueError, "NaN or infinite"),
+        (np.array(["7"]), TypeError, "^ask_many takes a list of numbers, not an array of strings$"),
+        ({1: 2}, TypeError, "^ask_many takes a list of numbers, not dict$"),
+        (5, TypeError, "^ask_many takes a list of numbers, not int$"),
     ):
         with pytest.raises(error, match=message):
             whole.start().ask_many(array)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose import Exponential, NoisyMax, PermuteAndFlip
-from sordino.mechanisms.choose.accuracy import Question, by_flips, by_weight
+from sordino.mechanisms.choose.accuracy import Accuracy, Question, by_flips, by_weight
 from tests.unit.mechanisms.choose import universes
 
 Maker = type[Exponential] | type[PermuteAndFlip]
@@ -248,3 +248,29 @@ def test_the_law_of_a_worst_case_by_hand() -> None:
     assert universes.by_flips((0, -gap), 1)[1] == pytest.approx(p / 2)
     assert by_flips(Question(Fraction(9, 10), 2), Fraction(1)).gap == pytest.approx(gap)
     assert by_weight(Question(1 - Fraction(1, 6), 2), Fraction(1)).gap == pytest.approx(gap)
+
+
+def test_an_accuracy_is_read_as_its_gap_and_printed_as_a_sentence() -> None:
+    far = PermuteAndFlip(sensitivity=1, epsilon=1).accuracy(confidence=0.95, candidates=100)
+    assert float(far) == far.gap
+    assert f"{far:.2f}" == f"{far.gap:.2f}"
+    assert str(far) == f"{far}" == "less than 13.8 behind, 5.26 on average"
+    assert repr(far).startswith("Accuracy(gap=13.7277")
+
+
+@pytest.mark.parametrize(
+    ("gap", "mean", "text"),
+    [
+        (3.0, 1.0, "less than 3 behind, 1 on average"),
+        (3.001, 0.1, "less than 3.01 behind, 0.1 on average"),
+        (12345.0, 0.00012341, "less than 12,400 behind, 0.000124 on average"),
+        (1.2345e20, 999.5, "less than 1.24e+20 behind, 1,000 on average"),
+        (math.inf, 1.0, "less than inf behind, 1 on average"),
+        (0.0, 0.5, "one of the best, 0.5 behind on average"),
+        (0.0, 0.0, "one of the best"),
+    ],
+)
+def test_what_is_printed_is_never_better_than_what_holds(
+    gap: float, mean: float, text: str
+) -> None:
+    assert str(Accuracy(gap, gap, mean)) == text

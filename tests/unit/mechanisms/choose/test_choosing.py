@@ -79,6 +79,49 @@ def test_a_base_is_a_public_prior(options: dict[str, Any]) -> None:
     assert_fits(drawn, {name: p for name, p in named(law).items() if p})
 
 
+NAMED: list[Any] = [
+    {"c": 1, "a": 2, "b": 30},
+    pd.Series({"c": 1, "b": 30, "a": 2}),
+    pd.Series([2, 30, 1]),
+    pd.Series([2, 30, 1], index=["a", "b", "c"]),
+    np.array([2, 30, 1]),
+]
+
+
+@pytest.mark.parametrize("given", NAMED, ids=range(5))
+def test_sensitivities_and_weights_go_by_name_where_they_have_names(given: Any) -> None:
+    """Read by its keys, in its own order, a dict would give a candidate the number of another."""
+    law = Generalised(sensitivities=[2, 30, 1], epsilon=1).probabilities(SCORES)
+    assert_fits(draws(NAMES, SCORES, epsilon=1, sensitivity=given), named(law))
+    law = Exponential(sensitivity=1, epsilon=1).probabilities(SCORES, base=[2, 30, 1])
+    assert_fits(draws(NAMES, SCORES, epsilon=1, base=given), named(law))
+
+
+def test_a_dict_of_sensitivities_is_not_read_by_its_keys() -> None:
+    """With the keys 1, 2, 3 as sensitivities there would be far too little noise."""
+    stated = {3: 100, 2: 100, 1: 100}
+    law = Generalised(sensitivities=[100] * 3, epsilon=1).probabilities([30, 10, 40])
+    drawn = draws([1, 2, 3], [30, 10, 40], epsilon=1, sensitivity=stated)
+    assert_fits(drawn, dict(zip([1, 2, 3], law.tolist(), strict=True)))
+    row = (length for length in (1, 1, 1))
+    assert choose(NAMES, [0, 900, 0], epsilon=1, sensitivity=row) == "b"
+
+
+def test_row_numbers_are_names_of_candidates_that_are_numbers() -> None:
+    heavy = pd.Series([10**9, 1, 1])
+    for names in ([2, 0, 1], [0, 1, 2]):
+        assert choose(names, [0, 0, 0], epsilon=1, base=heavy) == 0
+        assert choose(names, SCORES, epsilon=1, sensitivity=heavy) in names
+    with pytest.raises(ValueError, match="base must name every candidate, and nothing else"):
+        choose([1, 2, 3], SCORES, epsilon=1, base=heavy)
+
+
+def test_candidates_of_numpy_have_sensitivities_of_their_own() -> None:
+    names = np.array(NAMES)
+    for given in ([2, 30, 1], {"a": 2, "b": 30, "c": 1}):
+        assert choose(names, [0, 10**6, 0], epsilon=1, sensitivity=given) == "b"
+
+
 @pytest.mark.parametrize("kind", ["permute_and_flip", "exponential"])
 @pytest.mark.parametrize("default", [-2, 1, 3, 6])
 def test_an_implicit_domain_has_the_law_of_the_list(kind: Any, default: int) -> None:
@@ -122,7 +165,6 @@ def test_a_huge_domain_takes_the_time_of_what_is_listed() -> None:
         lambda name: 900 if name == "b" else 0,
         [Fraction(1, 3), 900.5, 10**2],
         (score for score in (0, 900, 0)),
-        {"x": 0, "y": 900, "z": 0}.values(),
     ],
     ids=lambda scores: type(scores).__name__,
 )
@@ -137,15 +179,25 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"base": [1, 1, 1], "mechanism": "noisy_max"}, ValueError, "base goes with mechanism='exp"),
     ({"base": [1, 1, 1], "mechanism": "permute_and_flip"}, ValueError, "base goes with mechanism="),
     ({"base": [1, 1, 1], "noise": "laplace"}, ValueError, "base goes with mechanism='exponential'"),
-    ({"base": [1, 1]}, ValueError, "base must have one weight for each of 3 candidates, got 2"),
+    ({"base": [1, 1]}, ValueError, "base must have one number for each of 3 candidates, got 2"),
     ({"sensitivity": 0}, ValueError, "sensitivity must be a positive number, got 0"),
-    ({"sensitivity": [1, 2]}, ValueError, "there must be one score for each of 2 sensitivities"),
+    ({"sensitivity": [1, 2]}, ValueError, "sensitivity must have one number for each of 3 cand"),
+    ({"sensitivity": {"a": 1, "b": 1}}, ValueError, "sensitivity must name every candidate, and"),
+    ({"sensitivity": {1: 1, 2: 1, 3: 1}}, ValueError, "sensitivity must name every candidate, and"),
+    ({"sensitivity": {1, 2, 3}}, TypeError, "sensitivity must be a list in the order of the can"),
+    ({"sensitivity": {"a": 1, "b": 1, "c": 1}.values()}, TypeError, "sensitivity must be a list i"),
+    ({"sensitivity": np.array(1)}, TypeError, "sensitivity must be a list in the order of the c"),
+    ({"sensitivity": pd.Series([1, 1, 1], index=["a", "a", "b"])}, ValueError, "a candidate is na"),
+    ({"base": {"a": 1, "b": 1, "c": 1, "d": 1}}, ValueError, "base must name every candidate, and"),
+    ({"base": {"a": 1, "b": 1, "c": 1}.keys()}, TypeError, "base must be a list in the order of"),
+    ({"base": 3}, TypeError, "base must be a list in the order of the candidates, got a value of"),
+    ({"default_score": math.nan}, ValueError, "default_score must be a finite number, got nan"),
     ({"sensitivity": [1, 0, 1]}, ValueError, "a sensitivity must be a positive number, got 0"),
     ({"sensitivity": [1, 1, 1], "monotone": True}, ValueError, "a list of sensitivities goes w"),
     ({"sensitivity": [1, 1, 1], "spread": 1}, ValueError, "a list of sensitivities goes w"),
     ({"sensitivity": [1, 1, 1], "base": [1, 1, 1]}, ValueError, "a list of sensitivities goes w"),
     ({"sensitivity": [1, 1, 1], "noise": "laplace"}, ValueError, "a list of sensitivities goes w"),
-    ({"sensitivity": "1"}, TypeError, "a sensitivity must be a positive number, got '1'"),
+    ({"sensitivity": "1"}, TypeError, "sensitivity must be a positive number, got '1'"),
     ({"epsilon": math.nan}, ValueError, "epsilon must be a positive number, got nan"),
     ({"epsilon": "1"}, TypeError, "epsilon must be a positive number, got '1'"),
     ({"spread": 3}, ValueError, "spread must be at most twice the sensitivity, which is 2, got 3"),
@@ -179,15 +231,15 @@ def test_what_goes_by_the_order_needs_a_public_order(
     counts: dict[int, int], options: dict[str, Any]
 ) -> None:
     """The order in which a mapping lists its candidates may come from the data, even a full one."""
-    implicit: list[tuple[Any, dict[str, Any]]] = [
-        (Integers(0, 2), {}),
-        (range(3), {}),
-        (None, {"domain_size": 3}),
-    ]
-    for domain, more in implicit:
-        with pytest.raises(ValueError, match="go by the order of the candidates; list the candid"):
-            choose(domain, counts, epsilon=1, **options, **more)
-    assert choose([0, 1, 2], {1: 9000}, epsilon=1, **options) == 1
+    with pytest.raises(ValueError, match="go by the order of the candidates; list the candid"):
+        choose(None, counts, epsilon=1, **options, domain_size=3)
+    with pytest.raises(TypeError, match="what goes by the order of the candidates, need a list"):
+        choose(Integers(0, 1 << 20), counts, epsilon=1, **options)
+    for domain in (Integers(0, 2), range(3), [0, 1, 2]):
+        assert (
+            choose(domain, {1: 9000, **dict.fromkeys(counts, 0)} | {1: 9000}, epsilon=1, **options)
+            == 1
+        )
 
 
 @pytest.mark.parametrize(

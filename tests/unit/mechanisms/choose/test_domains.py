@@ -73,14 +73,51 @@ def test_a_product_runs_through_its_last_part_first() -> None:
         (Strings("ab", longest=2), "ac"),
         (Strings("ab", longest=2), 1),
         (Listed(["a"]), "b"),
+        (Listed(["a"]), ["a"]),
         (Product(["a"], ["b"]), ("a",)),
         (Product(["a"], ["b"]), ["a", "b"]),
         (Product(["a"], ["b"]), ("a", "a")),
     ],
     ids=str,
 )
-def test_strangers_have_no_number(domain: Domain, stranger: Any) -> None:
+def test_strangers_have_no_number(domain: Any, stranger: Any) -> None:
     assert domain.number(stranger) is None
+    assert stranger not in domain
+
+
+@pytest.mark.parametrize("domain", [*SMALL, *LARGE], ids=lambda domain: repr(domain)[:60])
+def test_numbers_that_no_member_has_are_refused(domain: Domain) -> None:
+    for number in (-1, domain.size, domain.size + 1, 10**2000):
+        with pytest.raises(IndexError, match=r"^no member has this number"):
+            domain.member(number)
+    for wrong in (0.0, "0", None, True):
+        with pytest.raises(TypeError, match=r"^the number of a member must be whole, got a value"):
+            domain.member(wrong)  # type: ignore[arg-type]  # refused
+    assert domain.member(np.int64(0)) == domain.member(0)  # type: ignore[arg-type]  # a number
+
+
+@pytest.mark.parametrize("domain", SMALL, ids=repr)
+def test_a_small_domain_is_a_collection(domain: Any) -> None:
+    members = [domain.member(number) for number in range(domain.size)]
+    assert list(domain) == members
+    assert len(domain) == domain.size
+    assert all(member in domain for member in members)
+    assert domain
+
+
+@pytest.mark.parametrize("domain", LARGE, ids=lambda domain: type(domain).__name__)
+def test_a_huge_domain_is_not_gone_through(domain: Any) -> None:
+    assert domain
+    assert domain.member(5) in domain
+    with pytest.raises(ValueError, match=r"^a domain of more than 1,048,576 members is not gone"):
+        iter(domain)
+    with pytest.raises(OverflowError, match=r"than len can tell; read its size"):
+        len(domain)
+
+
+def test_lists_in_a_product_are_written_as_lists() -> None:
+    text = "Product([1, 2], Integers(0, 4), ['a'])"
+    assert repr(Product([1, 2], range(5), ("a",))) == text
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

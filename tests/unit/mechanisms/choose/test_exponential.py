@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sordino.mechanisms.choose import Exponential
+from sordino.mechanisms.choose import Exponential, NoisyMax, PermuteAndFlip
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
@@ -176,6 +176,24 @@ def test_a_choice_leaves_its_scores_as_they_are() -> None:
     assert (scores == np.arange(1000.0)).all()
 
 
+def test_weights_with_names_are_refused() -> None:
+    for base in ({1: 1, 2: 1}, pd.Series([1, 2], index=["a", "b"])):
+        for ask in (ONE.release, ONE.probabilities):
+            with pytest.raises(TypeError, match=r"^base must be a list in the order of the cand"):
+                ask([1, 2], base=base)
+
+
+def test_the_terms_can_be_read() -> None:
+    for maker in (Exponential, PermuteAndFlip, NoisyMax):
+        plain = maker(sensitivity=3, epsilon=1)
+        assert [plain.sensitivity, plain.spread] == [3, 6]
+        assert not plain.monotone
+        counts = maker(sensitivity=3, epsilon=1, monotone=True)
+        assert [counts.sensitivity, counts.spread] == [3, 3]
+        assert counts.monotone
+        assert maker(sensitivity=3, epsilon=1, spread=4).spread == 4
+
+
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -204,10 +222,10 @@ def test_a_mechanism_is_a_value(mechanism: Exponential) -> None:
         ([1.5, math.nan], {}, "scores must be finite, and some are infinite or not a number"),
         ([1.5, math.inf], {"base": [1, 1]}, "scores must be finite"),
         ([math.nan, 1.0], {"base": [0, 1]}, "scores must be finite"),
-        ([1, 2], {"base": [1]}, "base must have one weight for each of 2 candidates, got 1"),
+        ([1, 2], {"base": [1]}, "base must have one number for each of 2 candidates, got 1"),
         ([1, 2], {"base": [1, 1], "others": 3}, "base goes with candidates that are listed"),
         ([1, 2], {"others": -1}, "others must be a whole number that is not negative, got -1"),
-        ([1, 2], {"others": 3, "default_score": math.nan}, "scores must be finite"),
+        ([1, 2], {"others": 3, "default_score": math.nan}, "default_score must be a finite"),
     ],
     ids=str,
 )

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sordino.mechanisms.choose import Exponential, Generalised, PermuteAndFlip
@@ -130,6 +131,13 @@ def test_draws_follow_the_probabilities(method: Method) -> None:
     assert_fits(drawn, dict(enumerate(mechanism.probabilities(scores).tolist())))
 
 
+def test_sensitivities_come_in_any_row() -> None:
+    same = Generalised(sensitivities=[1, 2], epsilon=1)
+    rows: list[Any] = [(1, 2), range(1, 3), np.array([1, 2]), pd.Series([1, 2]), iter([1, 2])]
+    for row in rows:
+        assert Generalised(sensitivities=row, epsilon=1) == same
+
+
 def test_one_candidate_is_chosen() -> None:
     mechanism = Generalised(sensitivities=[3], epsilon=1)
     assert mechanism.comparisons([7]) == [0]
@@ -169,6 +177,18 @@ def test_a_mechanism_is_a_value(mechanism: Generalised) -> None:
         ({"sensitivities": [1, 0]}, ValueError, "a sensitivity must be a positive number, got 0"),
         ({"sensitivities": [1, math.nan]}, ValueError, "a sensitivity must be a positive number"),
         ({"sensitivities": [1, "2"]}, TypeError, "a sensitivity must be a positive number, got"),
+        (
+            {"sensitivities": 3},
+            TypeError,
+            "sensitivities must be a list in the order of the candid",
+        ),
+        ({"sensitivities": {1: 100, 2: 100}}, TypeError, "sensitivities must be a list in the ord"),
+        ({"sensitivities": {1, 2}}, TypeError, "sensitivities must be a list in the order of the"),
+        (
+            {"sensitivities": pd.Series([1, 2], index=["a", "b"])},
+            TypeError,
+            "sensitivities must be a list in the order of the candidates, got a Series with labels",
+        ),
         ({"epsilon": -1}, ValueError, "epsilon must be a positive number, got -1"),
         ({"confidence": 1}, ValueError, "confidence must be a number between 0 and 1"),
         ({"mechanism": "noisy_max"}, ValueError, "mechanism must be 'permute_and_flip' or 'expo"),
@@ -186,7 +206,10 @@ def test_terms_that_make_no_sense_are_refused(
     ("scores", "message"),
     [
         ([], "there is no candidate to choose: scores are empty"),
-        ([1, 2, 3], "there must be one score for each of 2 sensitivities, got 3 scores"),
+        (
+            [1, 2, 3],
+            "scores must be one number for each of 2 candidates, as many as there are sens",
+        ),
         ([1.0, math.nan], "scores must be finite, and some are infinite or not a number"),
         (np.array([1.0, math.inf]), "scores must be finite, and some are infinite or not a number"),
     ],

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import datetime
 import math
 import pickle
 from collections import Counter
@@ -58,7 +59,14 @@ def test_a_stated_step_starts_at_the_low_bound() -> None:
         ((Decimal("-Infinity"), 0.0), ValueError, "low must be finite"),
         ((math.nan, 0.0), ValueError, "low must be a finite number"),
         ((1, 0), ValueError, "low must be at most high, got 1 and 0"),
-        (("0", 1), TypeError, "low must be"),
+        (("0", 1), TypeError, "low must be a finite number, got a value of type str$"),
+        ((None, 1), TypeError, "low must be a finite number, got a value of type NoneType$"),
+        ((0, True), TypeError, "high must be a finite number, got a value of type bool$"),
+        (
+            (0, datetime.date(2020, 1, 1)),
+            TypeError,
+            "high must be a finite number.*type date; turn",
+        ),
         ((0, 2**70), ValueError, "between -2\\*\\*61 and 2\\*\\*61"),
     ],
 )
@@ -75,6 +83,22 @@ def test_a_bad_step_is_refused(step: float) -> None:
         Interval(1.0, 2.0, step=step)
 
 
+def test_a_step_that_leaves_the_range_at_once_is_refused() -> None:
+    for low, high, step in ((0, 5, 10), (0.0, 5.0, 10), (0, 1, 1.5)):
+        with pytest.raises(ValueError, match=f"step must be at most high - low, which is {high:g}"):
+            Interval(low, high, step=step)
+    assert points(Interval(0, 5, step=5)) == [0, 5]
+    assert points(Interval(5, 5, step=10)) == [5]  # one point, as the bounds say
+
+
+def test_numpy_bounds_are_read_as_they_print_and_dates_are_not_read_at_all() -> None:
+    assert Interval(np.float32(0.1), np.int64(1)) == Interval(0.1, 1)
+    assert Interval(np.int8(-3), np.uint64(4)) == Interval(-3, 4)
+    for low in (np.datetime64("2020-01-01", "ns"), np.timedelta64(5, "ns")):  # integers to numpy
+        with pytest.raises(TypeError, match=r"low must be a finite number, .*turn dates into"):
+            Interval(low, 10)  # type: ignore[arg-type]
+
+
 def test_bounds_without_a_double_between_them_are_refused() -> None:
     with pytest.raises(ValueError, match="no double lies between low and high"):
         Interval(Fraction(2**60 + 1, 3 * 2**60), Fraction(2**60 + 2, 3 * 2**60))
@@ -87,6 +111,7 @@ def test_bounds_without_a_double_between_them_are_refused() -> None:
         ([(5, 1), (5, 1), (9, 1)], ValueError, "must increase"),
         ([(5, 1)], ValueError, "must reach the high bound"),
         ([(9, 0)], ValueError, "a weight in base must be a positive number"),
+        ([("9", 1)], TypeError, "an end in base must be a finite number"),
         ([5, 9], TypeError, "pairs"),
         (3, TypeError, "pairs"),
     ],
@@ -176,6 +201,9 @@ def test_intervals_are_values() -> None:
         as_interval(Interval(3, 4), step=1)
     with pytest.raises(TypeError, match="range must be a pair"):
         as_interval(5)
+    swapped = r"^range must be \(low, high\) with low at most high, got \(500000, 0\)$"
+    with pytest.raises(ValueError, match=swapped):
+        as_interval((500_000, 0))
 
 
 def weights_of_points(interval: Interval, cuts: list[int], scores: object) -> dict[int, Any]:

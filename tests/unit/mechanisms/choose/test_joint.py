@@ -185,7 +185,7 @@ def test_wrong_arguments_are_refused(change: dict[str, Any], message: str) -> No
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([1], "k is 2, but there are only 1 candidates"),
+        ([1], "k is 2, but there is only 1 candidate"),
         ([], "empty"),
         ([1.0, math.nan, 2.0], "finite"),
         ([[1, 2], [3, 4]], "scores must"),

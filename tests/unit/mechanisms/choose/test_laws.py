@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 
 from sordino.mechanisms.choose.laws import flips, weights
@@ -86,12 +87,20 @@ def test_a_base_without_the_best_candidate_leaves_weights_to_the_others() -> Non
 @pytest.mark.parametrize(
     ("base", "error", "message"),
     [
-        ([1, 2], ValueError, "base must have one weight for each of 3 candidates, got 2"),
+        ([1, 2], ValueError, "base must have one number for each of 3 candidates, got 2"),
         ([0, 0, 0], ValueError, "base must give some candidate a weight above 0"),
         ([1, -1, 1], ValueError, "a weight of base must be a number that is not negative, got -1"),
         ([1, math.nan, 1], ValueError, "a weight of base must be a number that is not negative"),
         ([1, "2", 1], TypeError, "a weight of base must be a number that is not negative, got '2'"),
-        (3, TypeError, "base must be a sequence of weights, got a value of type int"),
+        (3, TypeError, "base must be a list in the order of the candidates, got a value of type i"),
+        ({1: 5, 2: 5, 3: 5}, TypeError, "base must be a list in the order of .* of type dict"),
+        ({1, 2, 3}, TypeError, "base must be a list in the order of .* of type set"),
+        ("123", TypeError, "base must be a list in the order of .* of type str"),
+        (
+            pd.Series([1, 2, 3], index=["a", "b", "c"]),
+            TypeError,
+            "base must be a list in the order of the candidates, got a Series with labels; put it",
+        ),
     ],
     ids=str,
 )

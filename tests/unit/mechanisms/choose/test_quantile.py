@@ -67,10 +67,10 @@ def test_the_range_of_losses_is_the_price_and_no_less(q: Fraction, relation: Any
         moves = [rate * (score(two, q, p) - score(one, q, p)) for p in range(4)]
         worst = max(worst, max(moves) - min(moves))
     assert worst == 1  # so any larger rate, as from a smaller sensitivity, would be too much
-    assert mechanism.loss == losses.exponential(epsilon=1)
+    assert mechanism.loss == losses.exponential(epsilon=1).under(relation)
     flipped = Quantiles([q], range=(0, 3), epsilon=1, neighbours=relation)
     assert flipped.mechanism == "permute_and_flip"
-    assert flipped.loss == losses.pure(epsilon=1)
+    assert flipped.loss == losses.pure(epsilon=1).under(relation)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -268,7 +268,7 @@ def test_with_delta_levels_cost_more_and_the_loss_still_fits() -> None:
     settings: dict[str, Any] = {"range": (0, 10), "epsilon": 8, "neighbours": "add_remove"}
     pure = Quantiles(wanted, method="recursive", **settings)
     loose = Quantiles(wanted, method="recursive", delta=1e-3, **settings)
-    assert pure.loss == 7 * losses.exponential(epsilon=Fraction(8, 7))
+    assert pure.loss == 7 * losses.exponential(epsilon=Fraction(8, 7)).under("add_remove")
     assert loose.loss.pure is not None
     assert loose.loss.pure > 8 * Fraction(11, 10)
     assert loose.loss.delta(epsilon=8) <= 1e-3
@@ -311,9 +311,12 @@ def test_mechanisms_are_values() -> None:
         ({"quantiles": []}, ValueError, "at least one"),
         ({"quantiles": 0.5}, TypeError, "list of numbers from 0 to 1"),
         ({"quantiles": "0.5"}, TypeError, "list of numbers from 0 to 1"),
-        ({"quantiles": [1.5]}, ValueError, "from 0 to 1, got 1.5; write the 95th"),
-        ({"quantiles": [-0.1]}, ValueError, "a quantile must be a number that is not negative"),
-        ({"quantiles": [math.nan]}, ValueError, "a quantile"),
+        ({"quantiles": [0.5, 50, 95]}, ValueError, "from 0 to 1, got 50; write 50 % as 0.5$"),
+        ({"quantiles": [100]}, ValueError, "from 0 to 1, got 100; write 100 % as 1$"),
+        ({"quantiles": [250]}, ValueError, "a quantile must be a number from 0 to 1, got 250$"),
+        ({"quantiles": [-0.1]}, ValueError, "a quantile must be a number from 0 to 1, got -0.1$"),
+        ({"quantiles": [math.nan]}, ValueError, "a quantile must be a number from 0 to 1, got nan"),
+        ({"quantiles": ["0.5"]}, TypeError, "a quantile must be a number from 0 to 1, got a value"),
         ({"epsilon": 0}, ValueError, "epsilon must be a positive number"),
         ({"delta": 1}, ValueError, "delta"),
         ({"neighbours": "both"}, ValueError, "neighbours must be 'add_remove' or 'replace_one'"),
@@ -321,6 +324,9 @@ def test_mechanisms_are_values() -> None:
         ({"method": "single"}, ValueError, "finds one quantile"),
         ({"range": (0, math.inf)}, ValueError, "high must be finite"),
         ({"range": 5}, TypeError, "range must be a pair"),
+        ({"range": ("a", "b")}, TypeError, "low must be a finite number"),
+        ({"range": (10, 0)}, ValueError, "low at most high, got \\(10, 0\\)"),
+        ({"step": 11}, ValueError, "step must be at most high - low, which is 10, got 11"),
     ],
 )
 def test_bad_parameters_are_refused(change: Any, error: type[Exception], message: str) -> None:
@@ -346,6 +352,7 @@ def test_bad_parameters_are_refused(change: Any, error: type[Exception], message
         ([1, 2], [1, 2**40], ValueError, "at most 2\\*\\*39"),
         ([1, 2], [2**39, 1], ValueError, "more than 2\\*\\*39 records"),
         (7, None, TypeError, "a list or a column"),
+        (["1"], None, TypeError, "^values must be numbers, not str$"),
     ],
 )
 def test_bad_data_are_refused(
@@ -353,6 +360,18 @@ def test_bad_data_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         median(values, range=(0, 9), epsilon=1, neighbours="add_remove", counts=counts)
+
+
+def test_whole_bounds_round_the_values_and_a_step_keeps_their_decimals() -> None:
+    settings: dict[str, Any] = {"epsilon": 1, "neighbours": "add_remove"}
+    degrees = [36.6] * 1000
+    assert median(degrees, range=(30, 45), **settings) == 37
+    assert median(degrees, range=(30, 45), step=0.1, **settings) == 36.6
+    assert median(degrees, range=(30.0, 45.0), **settings) == 36.599999999998545
+    assert quantiles(degrees, [0.5], range=(30, 45), step=0.1, **settings) == [36.6]
+    for thing in (median, quantiles, Quantiles):
+        assert "round the values" in (thing.__doc__ or "")
+        assert "step" in (thing.__doc__ or "")
 
 
 def test_the_law_of_several_quantiles_is_not_written_down() -> None:

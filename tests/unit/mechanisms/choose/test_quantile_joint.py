@@ -122,7 +122,7 @@ def test_the_range_of_losses_is_the_price_and_not_much_less(wanted: Wanted, rela
     worst, claimed = worst_range(tuples, wanted, relation, 6), joint_spread(wanted, relation)
     assert claimed * Fraction(9, 10) <= worst <= claimed
     mechanism = Quantiles(wanted, range=(0, 3), epsilon=1, neighbours=relation, method="joint")
-    assert mechanism.loss == losses.exponential(epsilon=1)
+    assert mechanism.loss == losses.exponential(epsilon=1).under(relation)
 
 
 @pytest.mark.parametrize("wanted", SETS, ids=str)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2
 
@@ -177,6 +178,33 @@ def test_candidates_must_match_the_scores_and_come_with_every_chunk() -> None:
     stream.add([1], candidates=["a"])
     with pytest.raises(ValueError, match="every chunk"):
         stream.add([1])
+
+
+def test_a_candidate_is_once_in_a_chunk() -> None:
+    """Across chunks it is not checked: a stream does not remember who took part."""
+    stream = open_stream("exponential", 1)
+    twice: list[Any] = [
+        ["a", "b", "a"],
+        "aba",
+        np.array([1, 2, 1]),
+        [{}, 1, {}],
+        pd.Series([1] * 3),
+    ]
+    for candidates in twice:
+        with pytest.raises(ValueError, match=r"^a candidate is listed twice"):
+            stream.add([1, 2, 3], candidates=candidates)
+    with pytest.raises(TypeError, match=r"^candidates must be a list in the order of the scores"):
+        stream.add([1, 2], candidates={"a": 1, "b": 2})  # type: ignore[arg-type]  # refused
+    assert stream.candidates == 0
+    stream.add([1, 2], candidates=["a", "b"])
+    stream.add([3], candidates=["a"])
+    assert stream.candidates == 3
+
+
+def test_a_series_of_candidates_is_read_by_place() -> None:
+    stream = open_stream("exponential", 1)
+    stream.add([0, 9000], candidates=pd.Series(["a", "b"], index=[1, 0]))
+    assert stream.choose() == "b"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from sordino.mechanisms.choose import Integers, Product
 from sordino.mechanisms.choose.top_k import TopK, top_k
 from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
@@ -199,13 +200,39 @@ def test_the_best_candidates_are_returned_in_order() -> None:
     assert top_k(names, len, k=1, epsilon=1000) == ["water"]
 
 
+def test_a_small_domain_is_gone_through_with_the_default_score() -> None:
+    assert top_k(range(100), {3: 10**6, 70: 2 * 10**6}, k=2, epsilon=1) == [70, 3]
+    cells = Product(["f", "m"], Integers(0, 9))
+    assert top_k(cells, {("m", 4): 10**6}, k=1, epsilon=1) == [("m", 4)]
+    found = top_k(range(3), {1: 0}, k=2, epsilon=1, default_score=10**6)
+    assert sorted(found) == [0, 2]
+    joint = top_k(
+        range(5), {3: 10**6}, k=1, epsilon=1, method="joint", neighbours="add_remove", votes="many"
+    )
+    assert joint == [3]
+
+
+def test_a_domain_has_the_law_of_the_list() -> None:
+    """Alpha is 1e-6; the tape is seeded."""
+    times, law = 3000, TopK(k=2, sensitivity=1, epsilon=4).probabilities([0, 2, 0, 1])
+    with replay(SeededBits(13)):
+        drawn = Counter(
+            tuple(top_k(Integers(0, 3), {3: 1, 1: 2}, k=2, epsilon=4)) for _ in range(times)
+        )
+    statistic = sum((drawn[s] - times * p) ** 2 / (times * p) for s, p in law.items())
+    assert statistic < chi2.isf(1e-6, len(law) - 1)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"candidates": [], "scores": []}, "no candidate to choose"),
-        ({"candidates": ["a", "b"]}, "one score for each candidate"),
+        ({"candidates": ["a", "b"]}, "one number for each of 2 candidates"),
         ({"candidates": ["a", "b", "a"]}, "listed twice"),
-        ({"candidates": range(9), "scores": {1: 2}}, "score for every candidate"),
+        (
+            {"candidates": Integers(0, 1 << 20), "scores": {1: 2}},
+            "a list of at most 1,048,576 candidates",
+        ),
         ({"candidates": "abc"}, "candidates must be a list"),
         ({"candidates": {"a": 1}, "scores": None}, "come from the same object"),
         ({"scores": [1.0, math.nan, 2.0]}, "finite"),
