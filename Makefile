@@ -18,7 +18,7 @@ MOVED    := $(if $(MADE_FOR),$(if $(filter-out $(CURDIR),$(MADE_FOR)),moved))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench soak lock clean moved
+.PHONY: help demo test bench soak accuracy lock clean moved
 
 help: ## Show this list.
 	@echo "sordino: differential privacy with exact integer noise"
@@ -42,6 +42,9 @@ bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1
 
 soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.
 	$(BIN)/pytest -m soak
+
+accuracy: $(VENV)/.dev ## Draw private medians anew and write docs/accuracy.md.
+	@$(BIN)/python -m bench.medians
 
 lock: ## Resolve the libraries again and write requirements/*.txt (needs uv).
 	$(LOCK) --output-file requirements/runtime.txt

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import accounting, bounding, choose, choose_utility, noise, smooth, start
+from bench import accounting, bounding, choose, choose_utility, medians, noise, smooth, start
 
 
 def processor() -> str:
@@ -26,7 +26,7 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 130)
     versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography"))
     console.print(f"{processor()}, Python {platform.python_version()}, {versions}\n")
-    parts = (noise, choose, choose_utility, smooth, bounding, accounting, start)
+    parts = (noise, choose, choose_utility, smooth, medians, bounding, accounting, start)
     missed = sum(part.run(console) for part in parts)
     if missed:
         console.print(f"[bold red]{missed} figure(s) below what is asked[/]")
