@@ -27,6 +27,7 @@ from sordino.sensitivity.identifiers import (
     words_of,
     words_of_texts,
 )
+from sordino.sensitivity.lookup import factorise
 from sordino.sensitivity.reading import (
     Array,
     as_int64,
@@ -130,7 +131,7 @@ def _of_integers(array: Array, *, dense: bool) -> Column:
     least = int(wide.min()) if wide.size else 0
     span = int(wide.max()) - least + 1 if wide.size else 0
     if dense and span > max(_SPARE * wide.size, _SMALL_TABLE):
-        distinct, inverse = np.unique(wide, return_inverse=True)
+        distinct, inverse = factorise(np.ascontiguousarray(wide))
         words = distinct.view(np.uint64)
         known = distinct.astype(array.dtype)
         return Column(inverse.view(np.uint64), distinct.size, 0, known, array.dtype, None, words)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.hashing import Words
+from sordino.sensitivity.lookup import factorise
 
 Integers = npt.NDArray[np.int64]
 
@@ -70,8 +71,7 @@ def distinct_of(codes: Words) -> tuple[Words, npt.NDArray[np.intp]]:
             present = np.bincount(offsets, minlength=span) > 0
             places = np.cumsum(present) - 1
             return np.flatnonzero(present).astype(np.uint64) + least, places[offsets]
-    distinct, inverse = np.unique(codes, return_inverse=True)
-    return distinct, inverse
+    return factorise(codes)
 
 
 def add_by_place(places: npt.NDArray[np.intp], numbers: Integers, size: int) -> npt.NDArray[Any]:
