@@ -14,6 +14,7 @@ Place: TypeAlias = "tuple[int, Any, str, str]"
 
 _ONE_COLUMN = "keys must be one column, such as a list"
 _NUMBERS, _TEXTS, _BYTES, _DATES, _TUPLES, _OTHERS = range(6)
+_BOXED = np.number | np.bool_ | np.str_ | np.bytes_  # a list may hold them beside Python's own
 _SCALARS = "biufUSO"  # kinds of arrays whose entries Python has types of its own for
 
 
@@ -28,7 +29,7 @@ def read_keys(keys: object) -> list[Any]:
         return keys.tolist() if keys.dtype.kind in _SCALARS else list(keys)
     if isinstance(keys, str | bytes) or hasattr(keys, "columns") or not isinstance(keys, Iterable):
         raise TypeError(_ONE_COLUMN)
-    return list(keys)
+    return [key.item() if isinstance(key, _BOXED) else key for key in keys]
 
 
 def place(key: object) -> Place:

@@ -207,7 +207,7 @@ def bound_contributions(
         Neighbours: one unit with all its rows, added or removed, or exchanged for other rows.
         Loss: none by itself. A unit has at most ``groups`` entries, each with at most ``rows`` rows
             and an amount of at most max(abs(low), abs(high)), times ``rows`` for clamp="row"; the
-            entries of other units do not change with it, nor do their types.
+            entries of other units do not change with it.
         Numerics: exact; the result does not depend on the order of the rows.
         Proof: docs/proofs/partitions.md, theorem 1.
     """

@@ -115,7 +115,9 @@ def read_column(name: str, values: object, secret: bytes, *, dense: bool = False
     array = read_entries(name, values)
     if array.dtype.kind == "O":
         array = _plain(array)
-    if array.dtype.kind in "biu":
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)  # True is 1, also where something is missing beside it
+    if array.dtype.kind in "iu":
         return _of_integers(array, dense=dense)
     if array.dtype.kind in "US" or (array.dtype.kind == "O" and _is_text(array)):
         distinct, inverse = np.unique(array, return_inverse=True)

@@ -8,10 +8,10 @@ integers would change how everybody's entries are read. Lists are read as object
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,23 @@ def read_entries(name: str, values: object) -> Array:
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one column, got {array.ndim} dimensions")
+    if array.dtype.kind == "f" and not _holds_reals(values):
+        # A missing entry has turned a column of integers into doubles, which merge large ones.
+        return np.fromiter(_one_by_one(values), dtype=object, count=array.size)
     return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def _holds_reals(values: Any) -> bool:
+    """Tell whether a column was made for reals, by the type that it states."""
+    stated = getattr(values, "dtype", None) or getattr(values, "type", None)
+    return str(stated).lower().startswith(("float", "double", "halffloat"))
+
+
+def _one_by_one(values: Any) -> Iterable[Any]:
+    for way in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, way):
+            return cast("Iterable[Any]", getattr(values, way)())
+    return cast("Iterable[Any]", values)
 
 
 def kinds_of(array: Array) -> set[type]:

@@ -267,5 +267,5 @@ def test_keys_of_every_width_are_told_apart(kind: str) -> None:
     keys = np.tile(np.array(ends, dtype=kind), 10_000)
     kept = bound_contributions(np.arange(20_000), keys, groups=1, secret=SECRET)
     assert kept.totals().units.tolist() == [10_000, 10_000]
-    assert kept.totals().keys.dtype == keys.dtype
+    assert kept.totals().keys.dtype == (np.int64 if kind == "?" else keys.dtype)
     assert kept.totals(listed=ends[::-1]).units.tolist() == [10_000, 10_000]
