@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from math import comb
 from typing import Any, NamedTuple
 
 from sordino.exact.balls import ball, ceiling
@@ -27,6 +28,7 @@ from sordino.mechanisms.thresholds import LaplaceNoise, Threshold, least_thresho
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+from sordino.sensitivity.universe import MOST_DATASETS
 
 _DISTANCE = "distance must be a whole number that is not negative"
 _HALF = Fraction(1, 2)
@@ -202,7 +204,15 @@ def check_distance(
         read_neighbours(neighbours),
     )
     records = sorted(set(universe))
+    if not records:
+        raise ValueError("universe must hold at least one record")
     sizes = [many] if relation is Neighbours.replace_one else list(range(many + 1))
+    total = sum(comb(len(records) + n - 1, n) for n in sizes)
+    if total > MOST_DATASETS:
+        raise ValueError(
+            f"there are {total} data sets, and at most {MOST_DATASETS} are gone through; take a "
+            "smaller size or universe"
+        )
     found = {
         data: (function(data), distance(data))
         for n in sizes

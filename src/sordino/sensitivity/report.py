@@ -58,6 +58,10 @@ class Report:
         """Whether the claim was kept to by all pairs; a number claims L1."""
         return None if self.claimed is None else not self._exceeded()
 
+    def __bool__(self) -> bool:
+        """Refuse: a report of a wrong claim must not pass for a yes."""
+        raise TypeError("a report is neither true nor false; read .holds")
+
     def _exceeded(self) -> dict[str, tuple[Fraction, Fraction]]:
         """Return the norms that are larger than what was claimed, with both numbers."""
         if self.claimed is None:

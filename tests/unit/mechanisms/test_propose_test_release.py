@@ -186,3 +186,12 @@ def test_other_distances_are_refused(distance: Any) -> None:
         m.probability(distance)
     with pytest.raises(ValueError, match="below 1"):
         m.distance_for(1)
+
+
+def test_a_universe_that_is_empty_or_too_large_is_refused() -> None:
+    with pytest.raises(ValueError, match="universe must hold at least one record"):
+        check_distance(max, lambda _: 0, bound=1, universe=[], size=2, neighbours="replace_one")
+    with pytest.raises(ValueError, match=r"there are \d+ data sets, and at most 200000 are"):
+        check_distance(
+            max, lambda _: 0, bound=1, universe=range(1000), size=9, neighbours="replace_one"
+        )

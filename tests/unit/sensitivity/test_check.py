@@ -301,3 +301,10 @@ def test_the_data_of_a_local_sensitivity_is_never_quoted() -> None:
 def test_records_may_be_arrays() -> None:
     universe = [np.array([0, 1]), np.array([2, 5])]
     assert check(lambda d: sum(map(np.sum, d)), universe, 2, "replace_one").l1 == 6
+
+
+def test_a_report_does_not_pass_for_a_yes() -> None:
+    report = check(len, [0, 5], 3, "add_remove", claimed=Fraction(1, 2))
+    assert report.holds is False
+    with pytest.raises(TypeError, match=r"neither true nor false; read \.holds"):
+        assert report
