@@ -3,13 +3,113 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+Span = tuple[int, int]  # first character of a clause, and the one after its last
 
 
-class BudgetError(Exception):
+class SordinoError(Exception):
+    """What every error of our own is, so that one clause catches them all."""
+
+    code: str = "sordino"
+
+
+class QueryError(SordinoError):
+    """A question cannot be answered; the text depends on the question and the catalog alone.
+
+    ``message`` says what is wrong in one sentence, ``why`` what would leak or break, ``hint`` the
+    smallest edit that would be accepted, and ``span`` where in ``sql`` the clause stands.
+
+    >>> sql = "SELECT SUM(agee) FROM visits"
+    >>> text, hint = "visits has no column 'agee'", "did you mean age?"
+    >>> error = UnknownName("unknown_column", text, hint=hint, span=(11, 15), sql=sql)
+    >>> print(error)
+    visits has no column 'agee'
+      SELECT SUM(agee) FROM visits
+                 ^^^^
+    hint: did you mean age?
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        why: str = "",
+        hint: str = "",
+        span: Span | None = None,
+        sql: str = "",
+    ) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.why = why
+        self.hint = hint
+        self.span = span
+        self.sql = sql
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.span is not None and self.sql:
+            lines += _underlined(self.sql, self.span)
+        if self.why:
+            lines.append(f"why: {self.why}")
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, object]:
+        """Return what a program needs, in the one shape that all errors have."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "why": self.why,
+            "hint": self.hint,
+            "span": None if self.span is None else list(self.span),
+        }
+
+
+class SyntaxFault(QueryError):
+    """The text is not SQL, or not one statement of it."""
+
+
+class Unsupported(QueryError):
+    """The question is SQL, but it is not answered: it would leak, or nobody has built it."""
+
+
+class UnknownName(QueryError):
+    """A table or a column is not in the catalog."""
+
+
+class MissingBound(QueryError):
+    """The catalog does not say what is needed to bound how far one person moves the answer."""
+
+
+class CatalogError(SordinoError):
+    """What the owner declared is wrong; the text is for the owner alone."""
+
+    code: str = "catalog"
+
+
+class LedgerError(SordinoError):
+    """The ledger cannot be used; the text is for the owner alone."""
+
+    code: str = "ledger"
+
+
+class SealedError(SordinoError):
+    """Something failed after the charge; the text is always the same, whatever the data holds."""
+
+    code: str = "sealed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the question could not be answered; the charge stays, and the owner's log says why"
+        )
+
+
+class BudgetError(SordinoError):
     """A budget says no; the text depends on what was spent, never on the data."""
 
-    code: ClassVar[str] = "budget"
+    code: str = "budget"
 
 
 class BudgetExceeded(BudgetError):
@@ -19,7 +119,7 @@ class BudgetExceeded(BudgetError):
     'this asks for epsilon 0.5, but epsilon 0.25 is left; epsilon 0.25 or less would fit'
     """
 
-    code: ClassVar[str] = "budget_exceeded"
+    code: str = "budget_exceeded"
 
     def __init__(self, asked: str, left: str, hint: str) -> None:
         super().__init__(asked, left, hint)
@@ -29,3 +129,13 @@ class BudgetExceeded(BudgetError):
 
     def __str__(self) -> str:
         return f"this asks for {self.asked}, but {self.left} is left; {self.hint}"
+
+
+def _underlined(sql: str, span: Span) -> list[str]:
+    """Return the line a clause begins on, and a line that marks the clause."""
+    start, stop = span
+    first = sql.rfind("\n", 0, start) + 1
+    last = sql.find("\n", start)
+    line = sql[first:] if last < 0 else sql[first:last]
+    width = max(1, min(stop, first + len(line)) - start)
+    return [f"  {line}", "  " + " " * (start - first) + "^" * width]

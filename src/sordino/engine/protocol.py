@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an engine is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from sordino.engine.sealed import Sealed
+from sordino.ledger.protocol import Receipt
+from sordino.plan.bounded import Bounded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Exact: TypeAlias = "Sealed[tuple[pa.Table, ...]]"  # one table for each part
+Progress: TypeAlias = "Callable[[float], None]"  # told how much is done, from 0 to 1
+
+
+class Engine(Protocol):
+    """Computes the parts of a bounded question; no receipt, no look.
+
+    Whatever goes wrong after the charge is a SealedError, whose text is the same for all data.
+    """
+
+    def run(
+        self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
+    ) -> Exact:
+        """Return one table of exact integers for each part, sealed."""
+        ...

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A question whose every number moves by a known amount when one unit comes or goes.
+
+Rows of a unit are weighed, not drawn: a unit with more rows than count gives each of them an equal
+part. Weights are whole steps, so that everything that is added up is an integer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sordino.query.tree import Key, Rows, Scalar
+from sordino.query.types import Value
+
+FINE = 2**16  # steps that a whole row weighs where rows are weighed
+COARSE = 2**8  # the same for quantiles and votes
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How much of one unit counts, in this order; each step looks at one unit alone.
+
+    1. Keys: a row whose key is not on a public list goes to ``other`` or is left out.
+    2. ``groups``: of the groups of a unit at most so many are kept, the first by a salted hash of
+       unit and key (of the key alone where every row is a unit), ties by the key. None: all.
+    3. ``rows_per_group``: a unit with n rows in a group has min(1, rows_per_group / n) of each row
+       there. None: all of it.
+    4. ``rows``: a unit whose rows add up to N after step 3 has min(1, rows / N) of that.
+
+    A row then weighs floor(steps * what is left of it), which adds up to at most steps * rows in
+    all and to at most steps * rows_per_group in any group. N counts the kept rows, whether or not
+    an argument is missing in them. ``alone`` says that by its shape the query has at most one row
+    of each unit: then every row weighs ``steps``, which is 1, and nothing needs to be computed.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: none by itself; exact numbers. The weights of all other units do not change.
+        Numerics: exact integers.
+        Proof: docs/proofs/queries.md, theorem 1.
+    """
+
+    rows: int
+    groups: int | None = None
+    rows_per_group: int | None = None
+    alone: bool = False
+
+    @property
+    def steps(self) -> int:
+        """What a whole row weighs in sums and counts."""
+        return 1 if self.alone else FINE
+
+    @property
+    def coarse_steps(self) -> int:
+        """What a whole row weighs in quantiles and votes."""
+        return 1 if self.alone else COARSE
+
+
+# Statistics: one exact integer for each group. ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """The weight of all rows; with an argument, of those where it is there."""
+
+    argument: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCount:
+    """How many units have the group among their kept ones; not weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sum of weight * (q - offset) ** power over the rows where the argument is there.
+
+    q is the argument in steps of 2 ** exponent, rounded to a whole number by itself and clamped to
+    ``low`` and ``high``, which are integers of at most 2 ** 31 in size (2 ** 15 for power 2);
+    infinities are clamped, NaN is missing.
+    """
+
+    argument: Scalar
+    low: int
+    high: int
+    exponent: int
+    offset: int = 0
+    power: int = 1
+
+    @property
+    def largest(self) -> int:
+        """The largest that a row of full weight can add, in absolute value."""
+        size = max(abs(self.low - self.offset), abs(self.high - self.offset))
+        return size if self.power == 1 else size * size
+
+
+Statistic: TypeAlias = "RowCount | UnitCount | Total"
+
+
+# Parts: what the engine returns, one table each. ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """For each group one integer for each statistic: columns k0, k1, ... and s0, s1, ..."""
+
+    statistics: tuple[Statistic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """For each group the number of distinct values: columns k0, ... and s0.
+
+    Of each unit at most ``most`` pairs of group and value are kept, the first by a salted hash; the
+    limits of Shares do not apply here, but step 1 does.
+    """
+
+    argument: Scalar
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """For each group and bucket the coarse weight of its rows: columns k0, ..., v and s0.
+
+    The argument is in steps of 2 ** exponent, rounded and clamped as for Total; its bucket is
+    (q - low) // width. There are at most 2 ** 16 buckets.
+    """
+
+    argument: Scalar
+    low: int
+    high: int
+    exponent: int
+    width: int = 1
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets there are."""
+        return (self.high - self.low) // self.width + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """For each group and candidate the coarse weight of its rows: columns k0, ..., v and s0.
+
+    v is the place of the candidate in ``domain``; rows with other values are left out (they count
+    for N in Shares all the same).
+    """
+
+    argument: Scalar
+    domain: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """How many units have more rows, or more groups, than count in full: one row, column s0."""
+
+
+Part: TypeAlias = "Cells | Distinct | Ranks | Votes | Crowded"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """What the engine computes, in one statement: private rows, keys, shares and parts.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: none by itself; exact integers, which move by no more than ``plan.shifts`` says.
+        Numerics: exact integers.
+        Proof: docs/proofs/queries.md, theorems 1 and 2.
+    """
+
+    rows: Rows
+    keys: tuple[Key, ...]
+    shares: Shares
+    parts: tuple[Part, ...]
+
+    @property
+    def discovers(self) -> bool:
+        """Tell whether some key has no public list, so that keys must be selected."""
+        return any(key.domain is None for key in self.keys)

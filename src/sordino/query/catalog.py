@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the owner declares: tables, who is protected, public bounds and keys, limits, the budget.
+
+All of it is public. Nothing here is ever read off the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sordino.errors import CatalogError
+from sordino.privacy.budget import Budget
+from sordino.query.types import Range, Type, Value
+
+ROW = "row"  # the unit of a table in which every row is one person, or stands for itself
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFile:
+    """A Parquet file, or several that a pattern such as ``visits/*.parquet`` matches."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """A CSV file with a header; its types are those of the declared columns."""
+
+    path: Path
+    separator: str = ","
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbTable:
+    """A table of a DuckDB database file."""
+
+    path: Path
+    table: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A pandas, polars or Arrow table in memory, kept as Arrow; it is never shown."""
+
+    table: Any = field(repr=False)  # pyarrow.Table
+
+
+Source: TypeAlias = ParquetFile | CsvFile | DuckdbTable | Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as it is declared.
+
+    ``bounds`` is a public interval for numbers (for days and moments: of their years). ``keys`` are
+    the public values it may be grouped by, in the order answers have; ``keys_from`` names instead
+    a column of a public table that holds them. With ``other``, rows with any other value form a
+    group of that name.
+    """
+
+    name: str
+    type: Type
+    bounds: Range | None = None
+    keys: tuple[Value, ...] | None = None
+    keys_from: tuple[str, str] | None = None
+    other: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A path to the unit: ``column`` holds what ``parent_column`` of the table ``parent`` holds.
+
+    The unit of a row is the unit of the parent's row; a row without a parent belongs to nobody and
+    is left out.
+    """
+
+    column: str
+    parent: str
+    parent_column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of one unit counts.
+
+    ``rows``: a unit with more rows than this counts with so many, each row with an equal part.
+    ``groups``: at most so many groups of a unit count. ``rows_per_group``: the same as ``rows``
+    within each group. None means that nothing was stated.
+    """
+
+    rows: int | None = None
+    groups: int | None = None
+    rows_per_group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: where it lies, its columns, and whom its rows belong to.
+
+    A public table has ``public=True`` and no unit. Otherwise ``unit`` is the column that holds the
+    person's id, or ``"row"``, or there is a foreign key that leads to one. ``people`` names the id
+    space: tables of one id space are about the same people, share their budget and can be joined.
+    """
+
+    name: str
+    source: Source
+    columns: tuple[Column, ...]
+    unit: str | None = None
+    parent: ForeignKey | None = None
+    people: str = "people"
+    limits: Limits = Limits()
+    public: bool = False
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of a name, in any case of letters, or None."""
+        wanted = name.casefold()
+        return next((c for c in self.columns if c.name.casefold() == wanted), None)
+
+    @property
+    def each_row(self) -> bool:
+        """Tell whether every row stands for itself."""
+        return self.unit == ROW
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """What may be spent: a budget in one currency, and beside it a ``delta`` for discovering keys.
+
+    ``slack`` is the part of the total delta that key selection may spend; the budget has the rest.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: all answers together keep to the budget's epsilon and to the sum of both deltas, even
+            if every question is chosen after seeing the earlier answers.
+        Numerics: sums of integers, prices rounded up.
+        Proof: docs/proofs/queries.md, theorem 6.
+    """
+
+    budget: Budget
+    slack: Any = 0  # Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All that is declared; names are unique in any case of letters."""
+
+    tables: tuple[Table, ...]
+    purses: tuple[tuple[str, Purse], ...] = ()  # by id space
+    path: Path | None = None
+
+    def table(self, name: str) -> Table | None:
+        """Return the table of a name, in any case of letters, or None."""
+        wanted = name.casefold()
+        return next((t for t in self.tables if t.name.casefold() == wanted), None)
+
+    def purse(self, people: str) -> Purse:
+        """Return what may be spent on the people of an id space."""
+        for name, purse in self.purses:
+            if name == people:
+                return purse
+        raise CatalogError(f"no budget is declared for {people!r}")
