@@ -27,7 +27,7 @@ help: ## Show this list.
 	@echo
 	@echo "The first command makes $(VENV); choose the interpreter with PYTHON=/path/to/python3."
 
-demo: $(VENV)/.runtime ## Install the locked libraries and show a few private answers.
+demo: $(VENV)/.plot ## Install the locked libraries and ask an invented hospital a few questions.
 	@$(BIN)/sordino demo
 
 test: $(VENV)/.dev ## Check style, types and layers, then run every test.
@@ -48,6 +48,7 @@ accuracy: $(VENV)/.dev ## Draw private medians anew and write docs/accuracy.md.
 
 lock: ## Resolve the libraries again and write requirements/*.txt (needs uv).
 	$(LOCK) --output-file requirements/runtime.txt
+	$(LOCK) --extra plot --constraint requirements/runtime.txt --output-file requirements/plot.txt
 	$(LOCK) --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	$(LOCK) --extra bench --constraint requirements/dev.txt --output-file requirements/bench.txt
 
@@ -70,6 +71,11 @@ $(VENV)/.runtime: $(VENV)/.made requirements/runtime.txt pyproject.toml
 	@echo "installing the locked libraries"
 	@$(PIP) install --require-hashes --requirement requirements/runtime.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.plot: $(VENV)/.runtime requirements/plot.txt
+	@echo "installing the locked library for pictures"
+	@$(PIP) install --require-hashes --requirement requirements/plot.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "AboveThreshold",
+    "Answer",
     "BestOf",
     "Budget",
     "Exponential",
@@ -25,6 +26,7 @@ __all__ = [
     "Product",
     "ProposeTestRelease",
     "Quantiles",
+    "Session",
     "Strings",
     "TopK",
     "Units",
@@ -42,12 +44,14 @@ __all__ = [
     "fresh_secret",
     "losses",
     "median",
+    "open",
     "private_bounds",
     "quantiles",
     "replace_one",
     "select_keys",
     "sensitivity",
     "smooth",
+    "table",
     "theorems",
     "top_k",
     "why",
@@ -57,6 +61,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sordino import sensitivity, theorems
+    from sordino.answer import Answer
     from sordino.exact.hashing import fresh_secret
     from sordino.mechanisms import Gaussian, Laplace, smooth
     from sordino.mechanisms.bounds import PrivateBounds, private_bounds
@@ -88,9 +93,12 @@ if TYPE_CHECKING:
     from sordino.sensitivity import Neighbours, Units, why
     from sordino.sensitivity.bounding import bound_contributions
     from sordino.sensitivity.neighbours import add_remove, replace_one
+    from sordino.session import Session, table
+    from sordino.session import open_catalog as open  # noqa: A004 - so.open reads best
     from sordino.theorems.explain import explain_composition
 else:
     _HOMES = {
+        "sordino.answer": ("Answer",),
         "sordino.exact.hashing": ("fresh_secret",),
         "sordino.mechanisms": ("Gaussian", "Laplace", "smooth"),
         "sordino.mechanisms.bounds": ("PrivateBounds", "private_bounds"),
@@ -107,9 +115,11 @@ else:
         "sordino.sensitivity": ("Neighbours", "Units", "why"),
         "sordino.sensitivity.bounding": ("bound_contributions",),
         "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
+        "sordino.session": ("Session", "open", "table"),
         "sordino.theorems.explain": ("explain_composition",),
         "sordino": ("sensitivity", "theorems"),
     }  # fmt: skip
+    _NAMES = {"open": "open_catalog"}  # inside the package the built-in keeps its name
     _MODULES = ("losses", "sensitivity", "smooth", "theorems")
 
     def __getattr__(name):
@@ -122,7 +132,7 @@ else:
         if name in _MODULES:
             value = import_module(f"{home}.{name}")
         else:
-            value = getattr(import_module(home), name)
+            value = getattr(import_module(home), _NAMES.get(name, name))
         globals()[name] = value
         return value
 

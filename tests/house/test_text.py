@@ -59,7 +59,7 @@ def test_every_locked_library_has_one_version_and_hashes(path: Path) -> None:
 def test_the_locks_agree_where_they_overlap() -> None:
     runtime, *others = (
         set(re.findall(r"(?m)^\S+==.*?(?= \\$)", (ROOT / "requirements" / name).read_text("utf-8")))
-        for name in ("runtime.txt", "dev.txt", "bench.txt")
+        for name in ("runtime.txt", "plot.txt", "dev.txt", "bench.txt")
     )
     assert runtime
     for pinned in others:

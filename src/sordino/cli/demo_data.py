@@ -1,59 +1,153 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An invented hospital: the same 2,000 persons every time, none of whom ever lived.
+"""An invented hospital: the same patients and visits every time, none of whom ever lived.
 
-The persons are made from digests of their number, so that the recipe is the data set: nothing to
+Every value is a function of the number of its row, so that the recipe is the data set: nothing to
 download, nothing to go stale, and no question whether somebody real might be in it.
 """
 
-from hashlib import sha256
-from typing import NamedTuple
+from __future__ import annotations
 
-PERSONS = 2_000
+from pathlib import Path
+from typing import Any
 
-# Share of all persons in percent, youngest and oldest age, persons with the flu in percent.
-_WARDS = {
-    "Medicine": (36, 30, 95, 24),
-    "Surgery": (27, 18, 90, 9),
-    "Emergency": (16, 16, 90, 19),
-    "Maternity": (12, 18, 44, 6),
-    "Children": (9, 0, 15, 31),
-}
-WARDS = tuple(_WARDS)
+import numpy as np
+import numpy.typing as npt
+
+PATIENTS = 30_000
+DISEASES = ("asthma", "diabetes", "flu", "fracture", "migraine", "pneumonia")
+WARDS = ("Children", "Emergency", "Maternity", "Medicine", "Surgery")
+REGIONS = ("north", "east", "south", "west")
+_CITIES = 48
+_SHARES = {"flu": 30, "asthma": 20, "fracture": 18, "diabetes": 14, "migraine": 12, "pneumonia": 6}
+_COSTS = {
+    "asthma": 180, "diabetes": 240, "flu": 90, "fracture": 900, "migraine": 120, "pneumonia": 1900,
+}  # fmt: skip
+
+Words = npt.NDArray[np.uint64]
+
+CATALOG = """\
+# Who is protected, what is public, how much may be learned. Nothing here was read off the data.
+
+[budget]
+epsilon = 3
+delta = 1e-6              # only for keys that are not declared, such as the city of a patient
+
+[tables.visits]
+parquet = "visits.parquet"
+unit = "patient_id"       # one patient with all visits is hidden
+limits = { rows = 8 }     # a patient with more visits counts with eight in all
+
+[tables.visits.columns]
+visit_id = "integer"
+patient_id = "integer"
+day = { type = "date", bounds = [2023-01-01, 2024-12-31] }
+ward = { type = "text", keys = ["Children", "Emergency", "Maternity", "Medicine", "Surgery"] }
+cost = { type = "real", bounds = [0, 3000] }
+urgent = "boolean"
+
+[tables.visits.columns.disease]
+type = "text"
+keys = ["asthma", "diabetes", "flu", "fracture", "migraine", "pneumonia"]
+
+[tables.patients]
+parquet = "patients.parquet"
+unit = "patient_id"
+limits = { rows = 1 }
+
+[tables.patients.columns]
+patient_id = "integer"
+sex = { type = "text", keys = ["f", "m", "x"] }
+age = { type = "integer", bounds = [0, 110] }
+city = "text"             # no list of cities: which are told is decided privately
+
+[tables.cities]
+parquet = "cities.parquet"
+public = true
+
+[tables.cities.columns]
+name = "text"
+region = { type = "text", keys = ["north", "east", "south", "west"] }
+"""
 
 
-class Person(NamedTuple):
-    """One row: a person, the ward, and the length of the stay in days."""
+def write(folder: Path) -> Path:
+    """Write three tables and their catalog into a folder, and return the path of the catalog."""
+    import pyarrow as pa  # heavy, and only the demonstration needs it here
+    import pyarrow.parquet as pq
 
-    ward: str
-    age: int
-    flu: bool
-    days: int
-
-
-def people() -> tuple[Person, ...]:
-    """Return the synthetic persons, in the same order every time."""
-    return tuple(_person(number) for number in range(PERSONS))
-
-
-def _person(number: int) -> Person:
-    digest = sha256(f"sordino demo, person {number}".encode()).digest()
-    for_ward, for_age, for_flu, for_days = (
-        int.from_bytes(digest[start : start + 2]) for start in (0, 2, 4, 6)
-    )
-    ward = _pick_ward(for_ward * 100 >> 16)
-    _, youngest, oldest, flu_percent = _WARDS[ward]
-    return Person(
-        ward=ward,
-        age=youngest + ((oldest - youngest + 1) * for_age >> 16),
-        flu=for_flu * 100 >> 16 < flu_percent,
-        days=40 * for_days**4 >> 64,  # many short stays, a few long ones
-    )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, columns in tables().items():
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    path = folder / "sordino.toml"
+    path.write_text(CATALOG, encoding="utf-8")
+    return path
 
 
-def _pick_ward(percent: int) -> str:
-    reached = 0
-    for ward, (share, *_) in _WARDS.items():
-        reached += share
-        if percent < reached:
-            return ward
-    raise ValueError(f"the shares of the wards must add up to 100, got {reached}")
+def tables() -> dict[str, dict[str, npt.NDArray[Any]]]:
+    """Return the columns of the three tables."""
+    people = np.arange(PATIENTS, dtype=np.uint64)
+    city = _skewed(_mix(people, 1), _CITIES)
+    ages = np.minimum((_share(_mix(people, 2)) + _share(_mix(people, 3))) * 52, 104)
+    visits_of = 1 + np.minimum((-2.8 * np.log1p(-_share(_mix(people, 4)))).astype(np.int64), 40)
+    owners = np.repeat(people, visits_of)
+    visits = np.arange(owners.size, dtype=np.uint64)
+    disease = _weighted(_mix(visits, 5), tuple(_SHARES[name] for name in DISEASES))
+    typical = np.array([_COSTS[name] for name in DISEASES], dtype=np.float64)[disease]
+    day = (_share(_mix(visits, 6)) * 731).astype(np.int64).astype("timedelta64[D]")
+    return {
+        "patients": {
+            "patient_id": _identifier(people),
+            "sex": np.array(["f", "m", "x"])[_weighted(_mix(people, 7), (50, 49, 1))],
+            "age": ages.astype(np.int64),
+            "city": np.where(people % np.uint64(10_007) == 5, "Little Foxley", _names()[city]),
+        },
+        "visits": {
+            "visit_id": visits.astype(np.int64) + 1,
+            "patient_id": _identifier(owners),
+            "day": np.datetime64("2023-01-01", "D") + day,
+            "disease": np.array(DISEASES)[disease],
+            "ward": np.array(WARDS)[_weighted(_mix(visits, 8), (9, 16, 12, 36, 27))],
+            "cost": np.round(typical * (0.4 - 0.6 * np.log1p(-_share(_mix(visits, 9)))), 2),
+            "urgent": _share(_mix(visits, 10)) < 0.27,
+        },
+        "cities": {
+            "name": _names(),
+            "region": np.array(REGIONS)[np.arange(_CITIES) % len(REGIONS)],
+        },
+    }
+
+
+def _names() -> npt.NDArray[Any]:
+    first = ("Ash", "Birch", "Clay", "Dun", "Elm", "Fern", "Green", "Hart")
+    second = ("bridge", "field", "ford", "haven", "mouth", "ton")
+    return np.array([one + other for one in first for other in second])
+
+
+def _identifier(people: Words) -> npt.NDArray[np.int64]:
+    """Give each patient a number that does not tell the order they were made in."""
+    return (people * np.uint64(7_919) % np.uint64(90_001)).astype(np.int64) + 10_000
+
+
+def _mix(numbers: Words, column: int) -> Words:
+    """Return a hash of each number, another one for each column; for invented data alone."""
+    mixed = numbers + np.uint64(column * 0x9E3779B97F4A7C15 % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _share(hashes: Words) -> npt.NDArray[np.float64]:
+    """Return numbers from 0 to below 1."""
+    return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _weighted(hashes: Words, percents: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """Return places, each as often as its percentage says."""
+    ends = np.cumsum(percents)
+    places: npt.NDArray[np.intp] = np.searchsorted(ends, _share(hashes) * ends[-1], side="right")
+    return places
+
+
+def _skewed(hashes: Words, size: int) -> npt.NDArray[np.intp]:
+    """Return places of which the first are the most frequent by far."""
+    return (_share(hashes) ** 2.2 * size).astype(np.intp)

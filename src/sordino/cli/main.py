@@ -3,12 +3,15 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import sordino
+from sordino.errors import SordinoError
 
 # Plain help text: rich would double the time `sordino --help` takes.
 app = typer.Typer(
@@ -18,6 +21,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Show what is wrong with a request as one message, and leave with 2."""
+    try:
+        yield
+    except (SordinoError, ValueError, TypeError) as error:
+        typer.echo(f"sordino: {error}", err=True)
+        raise typer.Exit(2) from None
 
 
 def _show_version(wanted: bool) -> None:
@@ -38,11 +51,99 @@ def main(
 
 
 @app.command()
-def demo() -> None:
-    """Show private answers about an invented hospital."""
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(help="Where to write the invented tables and the picture.")
+    ] = Path("sordino-demo"),
+) -> None:
+    """Invent a hospital and ask it a few questions in SQL."""
     from sordino.cli.demo_page import show  # rich and numpy are loaded only here
 
-    show()
+    show(folder)
+
+
+@app.command()
+def init(
+    files: Annotated[
+        list[Path], typer.Argument(help="Parquet, CSV or DuckDB files, one table each.")
+    ],
+    *,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="The column that says whose row it is, or 'row' for rows by themselves."),
+    ] = None,
+    output: Annotated[Path, typer.Option(help="The file to write.")] = Path("sordino.toml"),
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(help="Public bounds that you know, such as age=0:120; may be repeated."),
+    ] = None,
+    declare_public: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column whose values you declare public: its bounds or keys are read from the "
+            "data; may be repeated."
+        ),
+    ] = None,
+    guess_types: Annotated[
+        bool, typer.Option("--guess-types", help="Let the types of a CSV file be guessed from it.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+) -> None:
+    """Write a draft of sordino.toml from the names and types of columns."""
+    from sordino.cli.catalog import init as write  # rich and pyarrow are loaded only here
+
+    with _refusals():
+        write(
+            files,
+            unit=unit,
+            output=output,
+            declare_public=declare_public or (),
+            bounds=bounds or (),
+            guess_types=guess_types,
+            force=force,
+        )
+
+
+@app.command()
+def check(
+    catalog: Annotated[Path, typer.Argument(help="The catalog to look at.")] = Path("sordino.toml"),
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Say what is wrong or missing in a catalog."""
+    from sordino.cli.catalog import check as look  # rich and pyarrow are loaded only here
+
+    with _refusals():
+        look(catalog, as_json=as_json)
+
+
+@app.command()
+def explain(
+    sql: Annotated[str, typer.Argument(help="The question.")],
+    *,
+    catalog: Annotated[Path, typer.Option(help="What is declared.")] = Path("sordino.toml"),
+    epsilon: Annotated[str | None, typer.Option(help="What the answer may cost.")] = None,
+    rho: Annotated[str | None, typer.Option(help="The same, where the budget counts rho.")] = None,
+    within: Annotated[
+        str | None, typer.Option(help="How far off the answer may be, instead of what it costs.")
+    ] = None,
+    confidence: Annotated[str, typer.Option(help="How sure error bars are to be.")] = "0.95",
+    expected_rows: Annotated[
+        str | None, typer.Option(help="A public guess at the rows of a group, for error bars.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Also draw the plan into this file (.svg, .dot).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Say what an answer would cost and how accurate it would be; the data is not touched."""
+    from sordino.cli.explain import Request  # rich and sqlglot are loaded only here
+    from sordino.cli.explain import explain as show
+
+    with _refusals():
+        show(
+            Request(sql, catalog, epsilon, rho, within, confidence, expected_rows, picture, as_json)
+        )
 
 
 @app.command()
@@ -65,11 +166,8 @@ def account(
     """Tell what mechanisms cost together, theorem by theorem."""
     from sordino.cli.account import account as show  # rich and scipy are loaded only here
 
-    try:
+    with _refusals():
         show(losses, delta=delta, as_json=as_json, plot=plot)
-    except (ValueError, TypeError) as error:
-        typer.echo(f"sordino: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 @app.command()
@@ -106,11 +204,8 @@ def choose(
     request = command.Request(
         file, column, scores, candidates, epsilon, sensitivity, neighbours, as_json
     )
-    try:
+    with _refusals():
         command.choose(request)
-    except (ValueError, TypeError) as error:
-        typer.echo(f"sordino: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 def run() -> None:

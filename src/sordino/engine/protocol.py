@@ -28,3 +28,7 @@ class Engine(Protocol):
     ) -> Exact:
         """Return one table of exact integers for each part, sealed."""
         ...
+
+    def close(self) -> None:
+        """Let go of connections and files."""
+        ...

@@ -54,6 +54,15 @@ def covering(name: str, value: object) -> Fraction:
     return read
 
 
+def finite(name: str, value: object) -> Fraction:
+    """Read any number but an infinite one.
+
+    >>> finite("bound", -0.1)
+    Fraction(-1, 10)
+    """
+    return _read(name, value, "a finite number", lambda _: True)
+
+
 def nonnegative(name: str, value: object) -> Fraction:
     """Read a number that is zero or above."""
     return _read(name, value, "a number that is not negative", lambda x: x >= 0)

@@ -178,4 +178,12 @@ class Bounded:
     @property
     def discovers(self) -> bool:
         """Tell whether some key has no public list, so that keys must be selected."""
-        return any(key.domain is None for key in self.keys)
+        return any(map(is_discovered, self.keys))
+
+
+def is_discovered(key: Key) -> bool:
+    """Tell whether the values of a key are on no public list.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return key.domain is None and key.bins is None

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.partitions import KeySelection
 from sordino.plan.bounded import Bounded
 from sordino.privacy.loss import Loss
 from sordino.query.tree import Query
+
+Drawn: TypeAlias = 'Literal["permute_and_flip", "exponential"]'
 
 # Releases: each takes exact integers and gives noisy ones. --------------------------------------
 
@@ -34,23 +36,25 @@ class Ranked:
     """A quantile of a Ranks part for every group, with an interval around it.
 
     Three draws are made: the point itself, and the two ends of the interval, whose ranks are moved
-    outwards by what they and the noisy count may be off. ``count`` is a place in ``Plan.releases``:
-    the noisy number of rows where the argument is there. ``toward`` is None for a stated
-    ``quantile``; for MIN (0) and MAX (1) the quantile is as close to that end as the rank error of
-    the draw allows, given the noisy count.
+    outwards by what a draw may be off. ``toward`` is None for a stated ``quantile``; for MIN (0)
+    and MAX (1) the quantile is as close to that end as the rank error of the draw allows. No count
+    is needed: ``count`` is None, or a place in ``Plan.releases`` of the noisy number of rows where
+    the argument is there.
 
     ``epsilon_value`` and ``epsilon_end`` are what one draw costs a unit of full weight; the records
     handed to the mechanism are coarse weights, so the mechanism runs at that epsilon divided by
-    ``weight``, the most that a unit weighs.
+    ``weight``, the most that a unit weighs. ``mechanism`` draws: "permute_and_flip" where epsilons
+    are added up, "exponential" where rho is.
     """
 
     part: int
-    count: int
+    count: int | None
     quantile: Fraction | None
     toward: int | None
     epsilon_value: Fraction
     epsilon_end: Fraction
     weight: int
+    mechanism: Drawn = "exponential"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,15 @@ class Chosen:
     """The most frequent candidates of a Votes part, for every group.
 
     ``many`` is None for MODE, else how many TOP lists. ``weight`` is the most that a unit weighs.
+    ``epsilon`` is for the whole list. ``mechanism`` is as for Ranked; TOP is always "exponential",
+    one choice after the other.
     """
 
     part: int
     many: int | None
     epsilon: Fraction
     weight: int
+    mechanism: Drawn = "exponential"
 
 
 Release: TypeAlias = "Added | Ranked | Chosen"
@@ -94,7 +101,9 @@ class Mean:
 class Spread:
     """VARIANCE: square / count - (total / count) ** 2, at least 0; its root for STDDEV.
 
-    total and square are of values less a public middle; the variance does not depend on it.
+    total and square are of values less a public middle; the variance does not depend on it. low
+    and high are the ends of the public range of the values themselves, without the middle taken
+    off: the variance is at most (high - low) ** 2 / 4.
     """
 
     total: int

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bounded question as one statement with bound values.
+
+The text depends on the question and the catalog alone. Identifiers are those of the catalog, quoted,
+and our own; every literal and every number of the plan is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sordino.engine.bases import Base
+from sordino.engine.compile_keys import keyed
+from sordino.engine.compile_parts import PartMaker, partial_sums
+from sordino.engine.compile_rows import Reader, is_costly, needs_units
+from sordino.engine.compile_shares import Weights, by_group, by_unit
+from sordino.engine.dialect import DUCKDB, Dialect
+from sordino.engine.writer import Bound, Writer
+from sordino.plan.bounded import Bounded, Cells, Crowded, Distinct, Part, Total
+from sordino.query.catalog import Catalog
+from sordino.query.tree import Rows, Scan
+from sordino.query.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL, the values bound to it, and the columns of each part.
+
+    The rows of all parts come together: ``part`` says which one a row belongs to, and columns that
+    a part does not have are missing there. ``wide`` are columns of 38 digits.
+    """
+
+    sql: str
+    parameters: tuple[Bound, ...]
+    columns: tuple[tuple[str, ...], ...]
+    wide: tuple[frozenset[str], ...]
+    salted: int | None
+
+    def with_salt(self, salt: int) -> Statement:
+        """Return the same statement with another salt bound."""
+        if self.salted is None:
+            return self
+        bound = list(self.parameters)
+        bound[self.salted] = salt
+        return replace(self, parameters=tuple(bound))
+
+
+def compile_bounded(
+    bounded: Bounded,
+    catalog: Catalog,
+    *,
+    salt: int,
+    bases: Mapping[str, Base],
+    dialect: Dialect = DUCKDB,
+) -> Statement:
+    """Return the statement that computes all parts of a bounded question on one snapshot."""
+    writer = Writer(dialect)
+    alone = bounded.shares.alone
+    reader = Reader(writer, catalog, bases, units=not alone or needs_units(bounded.rows))
+    rows = reader.rows(bounded.rows)
+    many = not alone or len(bounded.parts) > 1
+    keep = many and is_costly(bounded.rows)
+    ready = keyed(reader, rows, bounded, later=alone, keep=keep)
+    hashed_unit = not _each_row(bounded.rows, catalog)
+    weights: Weights | None = None
+    if not alone:
+        limited = bounded.shares.groups is not None or bounded.shares.rows_per_group is not None
+        if bounded.keys and limited:
+            sums = partial_sums(ready, bounded)
+            weights = by_group(writer, ready, bounded.shares, sums=sums, hashed_unit=hashed_unit)
+        else:
+            weights = by_unit(writer, ready)
+    maker = PartMaker(writer, bounded, ready, weights, hashed_unit)
+    selects = [maker.select(part) for part in bounded.parts]
+    columns = tuple(_columns(bounded, part) for part in bounded.parts)
+    wide = tuple(_wide(part) for part in bounded.parts)
+    sql = writer.statement(_together(writer, bounded, selects, columns, wide))
+    return Statement(sql, tuple(writer.bound), columns, wide, writer.salted).with_salt(salt)
+
+
+def _each_row(rows: Rows, catalog: Catalog) -> bool:
+    """Tell whether units are rows, which have no id that means anything."""
+    while not isinstance(rows, Scan):
+        rows = rows.rows
+    table = catalog.table(rows.table)
+    return table is not None and table.each_row
+
+
+def _columns(bounded: Bounded, part: Part) -> tuple[str, ...]:
+    keys = tuple(f"k{place}" for place in range(len(bounded.keys)))
+    match part:
+        case Cells():
+            return (*keys, *(f"s{place}" for place in range(len(part.statistics))))
+        case Distinct():
+            return (*keys, "s0")
+        case Crowded():
+            return ("s0",)
+        case _:
+            return (*keys, "v", "s0")
+
+
+def _wide(part: Part) -> frozenset[str]:
+    if not isinstance(part, Cells):
+        return frozenset()
+    totals = [isinstance(statistic, Total) for statistic in part.statistics]
+    return frozenset(f"s{place}" for place, total in enumerate(totals) if total)
+
+
+def _together(
+    writer: Writer,
+    bounded: Bounded,
+    selects: list[str],
+    columns: tuple[tuple[str, ...], ...],
+    wide: tuple[frozenset[str], ...],
+) -> str:
+    """Return all parts as one SELECT with the columns of all, each in one type."""
+    every = [f"k{place}" for place in range(len(bounded.keys))]
+    every += ["v"] if any("v" in names for names in columns) else []
+    most = max(sum(name.startswith("s") for name in names) for names in columns)
+    every += [f"s{place}" for place in range(most)]
+    large = frozenset[str]().union(*wide)
+    types = {f"k{place}": writer.dialect.types[key.type] for place, key in enumerate(bounded.keys)}
+    integer = writer.dialect.types[Type.INTEGER]
+    types |= {
+        name: writer.dialect.wide if name in large else integer for name in every if name[0] != "k"
+    }
+    texts = []
+    for place, (select, names) in enumerate(zip(selects, columns, strict=True)):
+        chosen = [f"{writer.integer(place)} AS part"] if len(selects) > 1 else []
+        chosen += [
+            f"{writer.cast(name if name in names else 'NULL', types[name])} AS {name}"
+            for name in every
+        ]
+        texts.append(f"SELECT {', '.join(chosen)} FROM (\n{select}\n)")
+    return "\nUNION ALL\n".join(texts)
+
+

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between engines, in one small table for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sordino.query.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How an engine spells what its SQL has in its own way.
+
+    Templates have ``{0}``, ``{1}`` and so on for what they are applied to.
+    """
+
+    name: str
+    types: Mapping[Type, str]
+    wide: str  # whole numbers of 38 digits
+    try_cast: str  # {0} as {1}, missing where it does not fit
+    parameter: str  # the {0}-th bound value
+    is_nan: str
+    round: str  # to a whole number, half away from zero
+    hash: str  # of {0}, a list of expressions
+    whole_division: str  # {0} divided by {1}, both positive, rounded down
+    in_list: str  # whether {0} is in the bound list {1}, which holds no missing value
+    listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
+    materialized: str
+    inlined: str
+    functions: Mapping[str, str]
+
+
+DUCKDB = Dialect(
+    name="duckdb",
+    types={
+        Type.INTEGER: "BIGINT",
+        Type.REAL: "DOUBLE",
+        Type.TEXT: "VARCHAR",
+        Type.BOOLEAN: "BOOLEAN",
+        Type.DATE: "DATE",
+        Type.TIMESTAMP: "TIMESTAMP",
+    },
+    wide="DECIMAL(38, 0)",
+    try_cast="TRY_CAST({0} AS {1})",
+    parameter="${0}",
+    is_nan="isnan({0})",
+    round="round({0})",
+    hash="hash(hash({0}))",
+    whole_division="({0} // {1})",
+    in_list="{0} IN (SELECT unnest({1}))",
+    listed="SELECT unnest({0}) AS c, generate_subscripts({0}, 1) - 1 AS v",
+    materialized="AS MATERIALIZED",
+    inlined="AS NOT MATERIALIZED",
+    functions={
+        "zoned": "make_timestamp(epoch_us({0}))",  # a moment with a zone, in UTC
+        "odd_text": "(strlen({0}) > {1} OR contains({0}, chr(0)))",  # bytes, or NUL
+        "cut_text": "left(replace({0}, chr(0), ''), {1})",  # characters
+        "length": "length({0})",
+        "lower": "lower({0})",
+        "upper": "upper({0})",
+        "trim": "trim({0})",
+        "substring": "substring({0}, {1}, {2})",
+        "like": "({0} LIKE {1})",
+        "ilike": "({0} ILIKE {1})",
+        "year": "year({0})",
+        "quarter": "quarter({0})",
+        "month": "month({0})",
+        "day": "day({0})",
+        "dow": "dayofweek({0})",
+        "hour": "hour({0})",
+        "trunc_year": "date_trunc('year', {0})",
+        "trunc_quarter": "date_trunc('quarter', {0})",
+        "trunc_month": "date_trunc('month', {0})",
+        "trunc_day": "date_trunc('day', {0})",
+        "trunc_hour": "date_trunc('hour', {0})",
+    },
+)
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it, whatever characters it has.
+
+    >>> quoted("visits")
+    '"visits"'
+    """
+    return '"' + name.replace('"', '""') + '"'

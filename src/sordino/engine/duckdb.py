@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounded questions on DuckDB: one statement each, exact integers out, sealed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sordino.engine.compile import Statement, compile_bounded
+from sordino.engine.compile_rows import Reader
+from sordino.engine.dialect import DUCKDB, quoted
+from sordino.engine.duckdb_connection import Database
+from sordino.engine.duckdb_sources import bases_of, narrowed, sources_of, view_name
+from sordino.engine.protocol import Exact, Progress
+from sordino.engine.sealed import Sealed
+from sordino.engine.writer import Writer
+from sordino.errors import CatalogError, SealedError
+from sordino.ledger.protocol import Receipt
+from sordino.plan.bounded import Bounded
+from sordino.query.catalog import Catalog
+from sordino.query.types import Value
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_OWNER = logging.getLogger("sordino.owner")
+_STATEMENTS = 256  # that are kept compiled
+_LOOK = 0.1  # seconds between two looks at the progress
+
+
+class DuckdbEngine:
+    """The tables of a catalog in an embedded DuckDB.
+
+    Opening it reads schemas and no rows, but for CSV files, whose first line is read. Sources that
+    are missing or do not fit what is declared are a CatalogError. It may be shared by threads.
+
+    Everything that fails in ``run`` is a SealedError; the cause goes to the log ``sordino.owner``.
+    """
+
+    def __init__(
+        self, catalog: Catalog, *, threads: int | None = None, memory_limit: str | None = None
+    ) -> None:
+        self.catalog = catalog
+        self._database = Database(
+            sources_of(catalog), threads=threads, memory_limit=memory_limit
+        )
+        with self._database.connection() as connection:
+            self._bases = bases_of(catalog, connection)
+        self._compiled = lru_cache(_STATEMENTS)(self._compile)
+
+    def run(
+        self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
+    ) -> Exact:
+        """Return one table of exact integers for each part, sealed.
+
+        An interrupt from the keyboard ends the question; the charge stays.
+        """
+        if not isinstance(receipt, Receipt):
+            raise TypeError("an engine looks at data for a receipt and for nothing less")
+        try:
+            statement = self.statement(bounded, salt=salt)
+            with self._database.connection(watched=progress is not None) as connection:
+                table = _fetch(connection, statement, progress)
+            return Sealed(_parts(table, statement))
+        except Exception as error:
+            _OWNER.error("a question failed after its charge", exc_info=error)
+        raise SealedError
+
+    def statement(self, bounded: Bounded, *, salt: int) -> Statement:
+        """Return what would be executed; it depends on public things alone."""
+        return self._compiled(bounded).with_salt(salt)
+
+    def public_values(self, table: str, column: str) -> tuple[Value, ...]:
+        """Return the distinct values of a column of a public table, sorted, without missing ones."""
+        declared = self.catalog.table(table)
+        found = declared.column(column) if declared else None
+        if declared is None or found is None or not declared.public:
+            raise CatalogError(f"{table!r} is no public table with a column {column!r}")
+        writer = Writer(DUCKDB)
+        reader = Reader(writer, self.catalog, self._bases, units=False)
+        name = quoted(found.name)
+        base = reader.base(declared, [found.name])
+        text = f"SELECT DISTINCT {name} AS v FROM {base} WHERE {name} IS NOT NULL ORDER BY v"
+        with self._database.connection() as connection:
+            result = connection.sql(writer.statement(text), params=list(writer.bound))
+            return tuple(result.to_arrow_table().column("v").to_pylist())
+
+    def swap(self, table: str, frame: Any) -> None:
+        """Put other rows in the place of a table in memory; its columns must have the same types.
+
+        For the owner, as rows arrive, and for tests that compare two sets of rows.
+        """
+        places = [place for place, held in enumerate(self.catalog.tables) if held.name == table]
+        (place,) = places or [-1]
+        if place < 0:
+            raise CatalogError(f"there is no table {table!r}")
+        declared = self.catalog.tables[place]
+        self._database.swap(view_name(place), narrowed(declared, frame))
+
+    def close(self) -> None:
+        """Close the database; the engine cannot be used afterwards."""
+        self._database.close()
+
+    def _compile(self, bounded: Bounded) -> Statement:
+        return compile_bounded(bounded, self.catalog, salt=0, bases=self._bases)
+
+
+def _fetch(
+    connection: duckdb.DuckDBPyConnection, statement: Statement, progress: Progress | None
+) -> pa.Table:
+    """Execute a statement; the keyboard can interrupt it where the keyboard is heard."""
+    if progress is None and threading.current_thread() is not threading.main_thread():
+        return _execute(connection, statement)
+    outcome: list[pa.Table | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(_execute(connection, statement))
+        except BaseException as error:
+            outcome.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    try:
+        _watch(worker, connection, progress)
+    except BaseException:
+        connection.interrupt()
+        worker.join()
+        raise
+    (result,) = outcome
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def _watch(
+    worker: threading.Thread, connection: duckdb.DuckDBPyConnection, progress: Progress | None
+) -> None:
+    if progress is None:
+        worker.join()
+        return
+    while worker.is_alive():
+        worker.join(_LOOK)
+        done = connection.query_progress()
+        if done >= 0:
+            progress(min(done / 100, 1.0))
+    progress(1.0)
+
+
+def _execute(connection: duckdb.DuckDBPyConnection, statement: Statement) -> pa.Table:
+    result = connection.sql(statement.sql, params=list(statement.parameters))
+    return result.to_arrow_table()
+
+
+def _parts(table: pa.Table, statement: Statement) -> tuple[pa.Table, ...]:
+    """Return the rows of each part, with its own columns in their own types."""
+    import pyarrow as pa  # pyarrow is loaded where results are
+    import pyarrow.compute as pc
+
+    parts = []
+    for place, (names, wide) in enumerate(zip(statement.columns, statement.wide, strict=True)):
+        rows = table
+        if len(statement.columns) > 1:
+            rows = table.filter(pc.equal(table.column("part"), place))
+        columns = {
+            name: _narrow(rows.column(name), pa.int64())
+            if name[0] == "s" and name not in wide
+            else rows.column(name)
+            for name in names
+        }
+        parts.append(pa.table(columns))
+    return tuple(parts)
+
+
+def _narrow(column: Any, kind: Any) -> Any:
+    return column if column.type == kind else column.cast(kind)

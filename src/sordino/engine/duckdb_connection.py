@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DuckDB that can read the declared sources and nothing else, and connections to it.
+
+The data never depends on these settings; they are a second wall behind the first, which is that no
+text of an analyst is ever executed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import duckdb
+
+from sordino.engine.dialect import quoted
+from sordino.engine.duckdb_sources import Sources, literal
+from sordino.errors import CatalogError
+
+_BEFORE = {  # the order of all settings matters: external access goes last but one
+    "python_enable_replacements": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_unsigned_extensions": False,
+}
+_IDLE = 8  # connections that are kept for the next question
+
+
+class Database:
+    """An empty read-only database that sees the sources, shared by many connections.
+
+    Whatever is made on a connection is temporary and dies with it. ``watched`` questions can be
+    asked for their progress, one at a time.
+    """
+
+    def __init__(self, sources: Sources, *, threads: int | None, memory_limit: str | None) -> None:
+        self._sources = sources
+        self._frames = dict(sources.frames)
+        self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._lock = Lock()
+        self._watching = Lock()
+        self._home = Path(tempfile.mkdtemp(prefix="sordino-"))  # of mode 0700
+        self._cleanup = weakref.finalize(self, shutil.rmtree, self._home, ignore_errors=True)
+        settings: dict[str, Any] = dict(_BEFORE)
+        settings["temp_directory"] = str(self._home / "spill")
+        if threads is not None:
+            settings["threads"] = threads
+        if memory_limit is not None:
+            settings["memory_limit"] = memory_limit
+        empty = str(self._home / "empty.duckdb")
+        duckdb.connect(empty).close()
+        try:
+            self._root = duckdb.connect(empty, read_only=True, config=settings)
+            self._watched = self._open()
+        except duckdb.Error as error:
+            self._cleanup()
+            raise CatalogError(f"the sources cannot be opened: {error}") from None
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        """Close every door, and return the one connection that tells its progress."""
+        root = self._root
+        files = ", ".join(map(literal, self._sources.files))
+        root.execute(f"SET allowed_paths = [{files}]")
+        for path, name in self._sources.databases.items():
+            root.execute(f"ATTACH {literal(path)} AS {quoted(name)} (READ_ONLY)")
+        root.execute("SET enable_external_access = false")
+        watched = root.cursor()
+        watched.execute("SET enable_progress_bar = true")
+        watched.execute("SET enable_progress_bar_print = false")
+        root.execute("SET lock_configuration = true")
+        self._furnish(watched)
+        return watched
+
+    def _furnish(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Give a connection the tables: they are temporary, so each one has its own."""
+        for name, text in self._sources.views.items():
+            connection.execute(f"CREATE TEMP VIEW {name} AS {text}")
+        for name, frame in self._frames.items():
+            connection.register(name, frame)
+
+    @contextmanager
+    def connection(self, *, watched: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lend a connection; one that failed is not used again."""
+        if watched and self._watching.acquire(blocking=False):
+            try:
+                yield self._watched
+            finally:
+                self._watching.release()
+            return
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = self._root.cursor()
+            self._furnish(connection)
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            if len(self._idle) < _IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def swap(self, name: str, frame: Any) -> None:
+        """Put another frame with the same columns in the place of one."""
+        with self._lock, self._watching:
+            self._frames[name] = frame
+            for connection in (*self._idle, self._watched):
+                connection.register(name, frame)
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for connection in (*self._idle, self._watched, self._root):
+                connection.close()
+            self._idle.clear()
+        self._cleanup()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DuckDB files as the owner sees them before there is a catalog: schemas, and declared columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sordino.errors import CatalogError
+from sordino.query.schemas import Reader, Schema, arrow_schema
+
+
+def schemas(path: Path) -> dict[str, Schema]:
+    """Return the schema of every table of a DuckDB file, by name; no row is read."""
+    with _opened(path) as connection:
+        names = connection.execute(
+            "SELECT table_name FROM information_schema.tables "
+            "WHERE table_schema = 'main' ORDER BY table_name"
+        ).fetchall()
+        return {
+            name: arrow_schema(_selected(connection, "*", name, "LIMIT 0").schema)
+            for (name,) in names
+        }
+
+
+def column(path: Path, table: str, name: str) -> Any:
+    """Return the distinct values of a column that the owner declared public, as Arrow."""
+    with _opened(path) as connection:
+        return _selected(connection, f"DISTINCT {_quoted(name)}", table).column(0)
+
+
+READER = Reader(schemas=schemas, column=column)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a file for reading, without a way to any other file."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "python_enable_replacements": False,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    if not path.exists():
+        raise CatalogError(f"there is no file {str(path)!r}")
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config=settings)
+    except duckdb.Error:
+        raise CatalogError(
+            f"{str(path)!r} is not a DuckDB file, or another program has it open"
+        ) from None
+    try:
+        connection.execute("SET enable_external_access = false")
+        yield connection
+    finally:
+        connection.close()
+
+
+def _selected(connection: duckdb.DuckDBPyConnection, what: str, table: str, rest: str = "") -> Any:
+    text = f"SELECT {what} FROM {_quoted(table)} {rest}"  # noqa: S608 - every name is quoted
+    return connection.sql(text).to_arrow_table()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

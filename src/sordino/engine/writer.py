@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a statement is written with: bound values, named steps, and names of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sordino.engine.dialect import Dialect
+from sordino.query.types import Type, Value
+
+Bound: TypeAlias = "Value | list[Value]"
+SALT = "salt"  # stands for the salt among bound values until a statement is run
+
+
+@dataclass(slots=True)
+class Writer:
+    """A statement while it is written; no value and no name of an analyst gets into its text."""
+
+    dialect: Dialect
+    bound: list[Bound] = field(default_factory=list)
+    salted: int | None = None  # where among bound values the salt belongs
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    _known: dict[tuple[object, ...], str] = field(default_factory=dict)
+    _fields: dict[str, str] = field(default_factory=dict)
+
+    def value(self, value: Value, kind: Type) -> str:
+        """Bind a value and return what stands for it, in its type."""
+        key = (kind, type(value), repr(value))
+        if key not in self._known:
+            self._known[key] = self.cast(self._bind(value), self.dialect.types[kind])
+        return self._known[key]
+
+    def values(self, values: Sequence[Value], kind: Type) -> str:
+        """Bind a list of values and return what stands for it."""
+        key = (kind, tuple, tuple(map(repr, values)))
+        if key not in self._known:
+            name = self.dialect.types[kind] + "[]"
+            self._known[key] = self.cast(self._bind(list(values)), name)
+        return self._known[key]
+
+    def salt(self) -> str:
+        """Return what stands for the salt."""
+        if self.salted is None:
+            self.salted = len(self.bound)
+            self._known[(SALT,)] = self.cast(self._bind(0), self.dialect.types[Type.INTEGER])
+        return self._known[(SALT,)]
+
+    def integer(self, value: int) -> str:
+        """Bind a whole number."""
+        return self.value(value, Type.INTEGER)
+
+    def cast(self, text: str, name: str) -> str:
+        """Return a cast that gives a missing value where it does not fit."""
+        return self.dialect.try_cast.format(text, name)
+
+    def as_type(self, text: str, kind: Type) -> str:
+        """Return a cast to one of the six types."""
+        return self.cast(text, self.dialect.types[kind])
+
+    def step(self, name: str, text: str, *, keep: bool = False) -> str:
+        """Name a step of the statement; ``keep`` has the engine compute it once."""
+        unique = f"{name}{len(self.steps)}"
+        how = self.dialect.materialized if keep else self.dialect.inlined
+        self.steps.append((f"{unique} {how}", text))
+        return unique
+
+    def column(self, name: str) -> str:
+        """Return the column in which a field of the question is kept."""
+        return self._fields.setdefault(name, f"c{len(self._fields)}")
+
+    def statement(self, last: str) -> str:
+        """Return all steps and the last of them as one statement."""
+        if not self.steps:
+            return last
+        named = ",\n".join(f"{head} (\n{text}\n)" for head, text in self.steps)
+        return f"WITH {named}\n{last}"
+
+    def _bind(self, value: Bound) -> str:
+        self.bound.append(value)
+        return self.dialect.parameter.format(len(self.bound))

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a question to one whose every number moves by a known amount with one unit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from sordino.errors import MissingBound
+from sordino.plan.bounded import (
+    Bounded,
+    Cells,
+    Crowded,
+    Distinct,
+    Part,
+    Ranks,
+    RowCount,
+    Shares,
+    Statistic,
+    Total,
+    UnitCount,
+    Votes,
+    is_discovered,
+)
+from sordino.plan.diagnose import clamped_rows
+from sordino.plan.grids import Grid, bits_for, buckets_for, grid_for
+from sordino.plan.limits import people_of, shares_of
+from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Recipe, Vote
+from sordino.query.catalog import Catalog, Limits
+from sordino.query.tree import Call, Field, Kind, Literal, Measure, Query, Scalar
+from sordino.query.types import Range, Type
+
+_SQUARED = (Kind.VARIANCE, Kind.STDDEV)
+_RANKED = (Kind.QUANTILE, Kind.MIN, Kind.MAX)
+_CHEAP = 4  # AVG takes the total of SUM if one around the middle would move this much less at most
+
+
+def bound(
+    query: Query,
+    catalog: Catalog,
+    *,
+    limits: Limits | None = None,
+    epsilon: float = 1.0,
+    diagnostics: bool = False,
+) -> Outline:
+    """Return what the engine is to compute for a question, and how measures are made from it.
+
+    ``limits`` are the analyst's; what they leave open is as the owner declared. ``epsilon`` is
+    about what will be spent, and decides how fine the grids are. Measures share what they can:
+    AVG takes the total of a SUM or a VARIANCE of the same values, and all of them one count.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: none by itself; exact integers, which move by no more than ``plan.shifts`` says.
+        Numerics: exact integers.
+        Proof: docs/proofs/queries.md, theorems 1 and 2.
+    """
+    shares = shares_of(query, catalog, limits)
+    statistics, others = _Needs(query, shares, epsilon), _others(query, shares)
+    columns = list(statistics.all())
+    if any(map(is_discovered, query.keys)) and UnitCount() not in columns:
+        columns.append(UnitCount())
+    extra = clamped_rows(query) if diagnostics else []
+    columns += [count for _, count in extra if count not in columns]
+    parts: list[Part] = [Cells(tuple(columns))] if columns else []
+    parts += others
+    told = [(title, Place(0, columns.index(count))) for title, count in extra]
+    if diagnostics and not shares.alone:
+        told.append(("units with more than counts in full", Place(len(parts), 0)))
+        parts.append(Crowded())
+    bounded = Bounded(rows=query.rows, keys=query.keys, shares=shares, parts=tuple(parts))
+    recipes = [_recipe(measure, statistics, bounded) for measure in query.measures]
+    people = people_of(query.rows, catalog)
+    return Outline(query, bounded, people, tuple(recipes), tuple(told))
+
+
+class _Needs:
+    """Which statistics the measures of a question need; equal ones are one."""
+
+    def __init__(self, query: Query, shares: Shares, epsilon: float) -> None:
+        self.query = query
+        self.bits = bits_for(shares, epsilon)
+        asked = [(m.kind, m.argument, m.range) for m in query.measures]
+        self.summed = {(x, r) for kind, x, r in asked if kind is Kind.SUM}
+        self.squared = {(x, r) for kind, x, r in asked if kind in _SQUARED}
+
+    def all(self) -> dict[Statistic, None]:
+        """Return the statistics of all measures, each once, in order."""
+        return dict.fromkeys(s for measure in self.query.measures for s in self.of(measure))
+
+    def of(self, measure: Measure) -> tuple[Statistic, ...]:
+        """Return the statistics of one measure: totals first, the count last."""
+        match measure.kind:
+            case Kind.COUNT:
+                return (_count(measure.argument),)
+            case Kind.COUNT_UNITS:
+                return (UnitCount(),)
+            case Kind.SUM:
+                return (self.plain(measure),)
+            case Kind.AVG:
+                return self.averaged(measure), _count(measure.argument)
+            case Kind.VARIANCE | Kind.STDDEV:
+                return (
+                    self.centred(measure, power=1, bits=self.bits // 2),
+                    self.centred(measure, power=2, bits=self.bits // 2),
+                    _count(measure.argument),
+                )
+            case _:
+                return ()
+
+    def plain(self, measure: Measure) -> Total:
+        """Return the total of the values themselves."""
+        x, public = _ranged(measure)
+        grid = grid_for(public, bits=self.bits, whole=_is_whole(x))
+        return Total(x, grid.low, grid.high, grid.exponent)
+
+    def centred(self, measure: Measure, *, power: int, bits: int) -> Total:
+        """Return the total of powers of the values less the middle of their range."""
+        x, public = _ranged(measure)
+        grid = grid_for(public, bits=bits, whole=_is_whole(x), centred=True)
+        return Total(x, grid.low, grid.high, grid.exponent, offset=grid.middle, power=power)
+
+    def averaged(self, measure: Measure) -> Total:
+        """Return the total for a mean: one that is needed anyway if that is no worse."""
+        same = measure.argument, measure.range
+        if same in self.squared:
+            return self.centred(measure, power=1, bits=self.bits // 2)
+        centred, plain = self.centred(measure, power=1, bits=self.bits), self.plain(measure)
+        size = plain.largest * _step(plain), centred.largest * _step(centred)
+        return plain if same in self.summed and size[0] <= _CHEAP * size[1] else centred
+
+
+def _others(query: Query, shares: Shares) -> list[Part]:
+    """Return the parts besides the cells, each once, in order."""
+    found = [_other(measure, shares) for measure in query.measures]
+    return list(dict.fromkeys(part for part in found if part is not None))
+
+
+def _other(measure: Measure, shares: Shares) -> Part | None:
+    if measure.kind in _RANKED:
+        x, public = _ranged(measure)
+        grid, width = buckets_for(public, whole=_is_whole(x))
+        return Ranks(x, grid.low, grid.high, grid.exponent, width)
+    if measure.kind is Kind.COUNT_DISTINCT:
+        return Distinct(_argument(measure), most=shares.rows)
+    if measure.kind in (Kind.MODE, Kind.TOP):
+        if not measure.domain:
+            raise MissingBound(
+                "no_keys",
+                f"{measure.kind.upper()} chooses among public values, and none are declared",
+                hint="declare the keys of the column",
+            )
+        return Votes(_argument(measure), measure.domain)
+    return None
+
+
+def _recipe(measure: Measure, needs: _Needs, bounded: Bounded) -> Recipe:
+    """Say how a measure is made from the columns it needs."""
+    columns = next((part.statistics for part in bounded.parts if isinstance(part, Cells)), ())
+    places = [Place(0, columns.index(statistic)) for statistic in needs.of(measure)]
+    match measure.kind:
+        case Kind.COUNT | Kind.COUNT_UNITS | Kind.SUM:
+            return OneOf(places[0])
+        case Kind.AVG | Kind.VARIANCE | Kind.STDDEV:
+            return _ratio(measure, needs, places)
+    other = _other(measure, bounded.shares)
+    if other is None:
+        raise ValueError(f"there is no recipe for {measure.kind}")
+    part = bounded.parts.index(other)
+    match measure.kind:
+        case Kind.COUNT_DISTINCT:
+            return OneOf(Place(part, 0))
+        case Kind.MODE | Kind.TOP:
+            return Vote(part, _how_many(measure))
+        case Kind.QUANTILE:
+            return Rank(part, measure.quantile, None)
+        case _:
+            return Rank(part, None, 0 if measure.kind is Kind.MIN else 1)
+
+
+def _ratio(measure: Measure, needs: _Needs, places: list[Place]) -> Average | Deviation:
+    total = needs.of(measure)[0]
+    if not isinstance(total, Total):
+        raise TypeError("a mean is made from a total")
+    step = _step(total)
+    low, high = total.low * step, total.high * step
+    if measure.kind is Kind.AVG:
+        return Average(places[0], places[1], total.offset * step, low, high)
+    root = measure.kind is Kind.STDDEV
+    return Deviation(places[0], places[1], places[2], low, high, root)
+
+
+def _how_many(measure: Measure) -> int | None:
+    """Return how many candidates TOP lists, no more than there are; None for MODE."""
+    if measure.kind is Kind.MODE:
+        return None
+    return min(measure.count or 1, len(measure.domain or ()))
+
+
+def _count(argument: Scalar | None) -> RowCount:
+    return RowCount(None if argument is None or is_there(argument) else argument)
+
+
+def is_there(scalar: Scalar) -> bool:
+    """Tell whether a scalar is certain not to be missing, whatever the row holds.
+
+    Guarantee: none needed; public inputs only.
+    """
+    match scalar:
+        case Literal():
+            return scalar.value is not None
+        case Field():
+            return False
+        case Call(operation="is_null"):
+            return True
+        case Call(operation="coalesce"):
+            return any(map(is_there, scalar.arguments))
+        case Call(operation="case"):
+            values = (*scalar.arguments[1::2], scalar.arguments[-1])
+            return len(scalar.arguments) % 2 == 1 and all(map(is_there, values))
+        case Call():
+            return False
+        case _:
+            assert_never(scalar)
+
+
+def _argument(measure: Measure) -> Scalar:
+    if measure.argument is None:
+        raise ValueError(f"{measure.kind.upper()} needs an argument")
+    return measure.argument
+
+
+def _ranged(measure: Measure) -> tuple[Scalar, Range]:
+    if measure.range is None:
+        raise MissingBound(
+            "no_bounds",
+            f"{measure.kind.upper()} needs public bounds of its argument",
+            why="without bounds one person could move the answer by any amount",
+            hint="write CLAMP(x, low, high), or declare the bounds of the column",
+        )
+    return _argument(measure), measure.range
+
+
+def _is_whole(scalar: Scalar) -> bool:
+    return scalar.type is Type.INTEGER
+
+
+def _step(total: Total) -> Fraction:
+    return Grid(total.low, total.high, total.exponent).step

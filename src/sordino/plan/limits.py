@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of one unit counts in a question: what was declared, and what the question needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import assert_never
+
+from sordino.errors import UnknownName
+from sordino.plan.bounded import Shares, is_discovered
+from sordino.query.catalog import Catalog, Limits, Table
+from sordino.query.tree import (
+    Derive,
+    JoinPublic,
+    JoinUnit,
+    Key,
+    Kind,
+    PerUnit,
+    Query,
+    Rows,
+    Scan,
+    Where,
+    Window,
+)
+
+DEFAULT_ROWS = 10  # where nothing is stated
+
+
+def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> Shares:
+    """Return how much of one unit counts: the analyst's limits, else the owner's, else 10 rows.
+
+    A limit trades bias for noise; what is proved holds for any. Groups are cut only if a limit was
+    stated, if keys are discovered, or if units are counted by group.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if is_alone(query.rows, catalog):
+        return Shares(rows=1, alone=True)
+    stated = _over(limits, _widest([table.limits for table in scanned(query.rows, catalog)]))
+    rows = stated.rows or _rows_from(stated)
+    if not query.keys:
+        return Shares(rows=rows)
+    groups = stated.groups
+    if groups is None and needs_groups(query):
+        groups = rows
+    cells = how_many_groups(query.keys)
+    if groups is not None and cells is not None:
+        groups = min(groups, cells)
+    each = stated.rows_per_group
+    return Shares(
+        rows=rows, groups=groups, rows_per_group=None if each is None else min(each, rows)
+    )
+
+
+def needs_groups(query: Query) -> bool:
+    """Tell whether the number of groups of a unit must be limited.
+
+    Guarantee: none needed; public inputs only.
+    """
+    discovers = any(map(is_discovered, query.keys))
+    return discovers or any(measure.kind is Kind.COUNT_UNITS for measure in query.measures)
+
+
+def how_many_groups(keys: tuple[Key, ...]) -> int | None:
+    """Return how many groups are answered when all keys are public, else None.
+
+    Guarantee: none needed; public inputs only.
+    """
+    sizes = []
+    for key in keys:
+        if key.bins is not None:
+            sizes.append(key.bins.count)
+            continue
+        if key.domain is None:
+            return None
+        extra = key.other is not None and key.other not in key.domain
+        sizes.append(len(key.domain) + extra)
+    return math.prod(sizes)
+
+
+def is_alone(rows: Rows, catalog: Catalog) -> bool:
+    """Tell whether, by its shape alone, a question has at most one row of each unit.
+
+    No limit that was declared is trusted here.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: none by itself; exact numbers.
+        Numerics: exact.
+        Proof: docs/proofs/queries.md, theorem 1.
+    """
+    match rows:
+        case Scan():
+            return _table(rows.table, catalog).each_row
+        case PerUnit():
+            return True
+        case Where() | Derive() | Window():
+            return is_alone(rows.rows, catalog)
+        case JoinUnit():
+            return is_alone(rows.rows, catalog) and is_alone(rows.other, catalog)
+        case JoinPublic():
+            return False
+        case _:
+            assert_never(rows)
+
+
+def scanned(rows: Rows, catalog: Catalog) -> list[Table]:
+    """Return the private tables that a question reads, each once.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return [_table(name, catalog) for name in dict.fromkeys(_names(rows))]
+
+
+def people_of(rows: Rows, catalog: Catalog) -> str:
+    """Return the id space of the units.
+
+    Guarantee: none needed; public inputs only.
+    """
+    spaces = {table.people for table in scanned(rows, catalog)}
+    if len(spaces) != 1:
+        raise ValueError("all tables of a question must be about the same people")
+    return spaces.pop()
+
+
+def _names(rows: Rows) -> Iterator[str]:
+    match rows:
+        case Scan():
+            yield rows.table
+        case JoinUnit():
+            yield from _names(rows.rows)
+            yield from _names(rows.other)
+        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
+            yield from _names(rows.rows)
+        case _:
+            assert_never(rows)
+
+
+def _table(name: str, catalog: Catalog) -> Table:
+    found = catalog.table(name)
+    if found is None:
+        raise UnknownName("unknown_table", f"there is no table {name!r}")
+    return found
+
+
+def _widest(limits: list[Limits]) -> Limits:
+    """Return the largest of what was stated, each by itself."""
+
+    def largest(name: str) -> int | None:
+        stated = [getattr(one, name) for one in limits]
+        return max((x for x in stated if x is not None), default=None)
+
+    return Limits(
+        rows=largest("rows"), groups=largest("groups"), rows_per_group=largest("rows_per_group")
+    )
+
+
+def _over(first: Limits | None, second: Limits) -> Limits:
+    """Return the first limits where they are stated, else the second."""
+    if first is None:
+        return second
+    for name in ("rows", "groups", "rows_per_group"):
+        value = getattr(first, name)
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise ValueError(f"the limit {name} must be a positive whole number, got {value!r}")
+    return Limits(
+        rows=first.rows or second.rows,
+        groups=first.groups or second.groups,
+        rows_per_group=first.rows_per_group or second.rows_per_group,
+    )
+
+
+def _rows_from(stated: Limits) -> int:
+    """Return a limit of rows where only others were stated."""
+    if stated.groups is not None and stated.rows_per_group is not None:
+        return stated.groups * stated.rows_per_group
+    return max(DEFAULT_ROWS, stated.rows_per_group or 0)

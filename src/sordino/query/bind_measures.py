@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregates of the question itself: from syntax to measures, each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from sqlglot import exp
+
+from sordino.query import domains, literals
+from sordino.query.bind_arguments import (
+    Aggregate,
+    argument,
+    bounded,
+    counted,
+    number,
+    unwrapped,
+)
+from sordino.query.bind_columns import is_aggregate
+from sordino.query.bind_scalar import Hook
+from sordino.query.refusals import refusal
+from sordino.query.scope import Columns, Unit, find, unit_refusal
+from sordino.query.tree import Kind, Measure, MeasureRef, Scalar
+from sordino.query.types import Type
+
+TOP = 100  # values that TOP lists at most
+
+_NUMERIC: dict[type[exp.Expr], Kind] = {
+    exp.Sum: Kind.SUM,
+    exp.Avg: Kind.AVG,
+    exp.Variance: Kind.VARIANCE,
+    exp.VariancePop: Kind.VARIANCE,
+    exp.Stddev: Kind.STDDEV,
+    exp.StddevPop: Kind.STDDEV,
+    exp.StddevSamp: Kind.STDDEV,
+    exp.Min: Kind.MIN,
+    exp.Max: Kind.MAX,
+}
+
+
+@dataclass(slots=True)
+class Measures:
+    """The measures that a question needs; equal ones are one."""
+
+    columns: Columns
+    hook: Hook  # what names mean inside an aggregate
+    found: list[tuple[Measure, Type]] = field(default_factory=list)
+
+    def ref(self, node: exp.Expr) -> MeasureRef:
+        """Return the place of an aggregate among the measures."""
+        measure, kind = _measure(node, self._inside, self.columns)
+        for index, (known, known_kind) in enumerate(self.found):
+            if known == measure:
+                return MeasureRef(index, known_kind)
+        self.found.append((measure, kind))
+        return MeasureRef(len(self.found) - 1, kind)
+
+    def _inside(self, node: exp.Expr) -> Scalar | None:
+        if is_aggregate(node) and not isinstance(node.parent, exp.Window):
+            raise refusal(
+                "nested_aggregate",
+                node,
+                "an aggregate cannot stand inside another one",
+                why="each row would then depend on the rows of other people",
+                hint="compute it per person in an inner query that is grouped by the unit",
+            )
+        return self.hook(node)
+
+
+def _measure(node: exp.Expr, hook: Hook, columns: Columns) -> tuple[Measure, Type]:
+    aggregate = unwrapped(node, hook)
+    function = aggregate.function
+    if isinstance(function, exp.Count):
+        return _count(aggregate, hook, columns)
+    if type(function) in _NUMERIC:
+        return _numeric(aggregate, function.this, _NUMERIC[type(function)], hook)
+    rule = _RULES.get(type(function))
+    if rule is None:
+        raise refusal("function", node, "this aggregate is not answered", hint="see docs/sql.md")
+    return rule(aggregate, hook)
+
+
+def _count(aggregate: Aggregate, hook: Hook, columns: Columns) -> tuple[Measure, Type]:
+    if isinstance(aggregate.function.this, exp.Distinct):
+        return _count_distinct(aggregate, hook, columns)
+    _refuse_unit(aggregate.function, columns)
+    return _count_if(aggregate, hook)
+
+
+def _count_if(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+    return Measure(Kind.COUNT, counted(aggregate, hook)), Type.REAL
+
+
+def _median(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+    return _quantile(aggregate, aggregate.function.this, Fraction(1, 2), hook)
+
+
+def _stated(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+    """QUANTILE(x, q)."""
+    share = aggregate.function.args.get("quantile")
+    if share is None:
+        raise refusal("function", aggregate.node, "QUANTILE takes a value and a share")
+    return _quantile(aggregate, aggregate.function.this, _share(share), hook)
+
+
+def _mode(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+    if aggregate.function.this is None:
+        raise refusal("function", aggregate.node, "MODE takes a value", hint="write MODE(x)")
+    return _voted(aggregate, aggregate.function.this, None, hook)
+
+
+def _numeric(aggregate: Aggregate, node: exp.Expr, kind: Kind, hook: Hook) -> tuple[Measure, Type]:
+    scalar, range_ = bounded(number(aggregate, node, hook), node)
+    return Measure(kind, scalar, range_), Type.REAL
+
+
+def _quantile(
+    aggregate: Aggregate, node: exp.Expr, quantile: Fraction, hook: Hook
+) -> tuple[Measure, Type]:
+    scalar, range_ = bounded(number(aggregate, node, hook), node)
+    return Measure(Kind.QUANTILE, scalar, range_, quantile=quantile), Type.REAL
+
+
+def _percentile(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+    """PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x), or QUANTILE_CONT(x, q)."""
+    function = aggregate.function
+    if isinstance(function, exp.PercentileCont):
+        share = function.args.get("expression")
+        if share is None:
+            raise refusal(
+                "function",
+                function,
+                "PERCENTILE_CONT lacks WITHIN GROUP",
+                hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)",
+            )
+        return _quantile(aggregate, function.this, _share(share), hook)
+    inside, order = function.this, function.args.get("expression")
+    if not isinstance(inside, exp.PercentileCont) or not isinstance(order, exp.Order):
+        raise refusal("function", function, "only PERCENTILE_CONT has WITHIN GROUP")
+    if len(order.expressions) != 1:
+        raise refusal("function", function, "WITHIN GROUP orders by one value")
+    share = _share(inside.this)
+    ordered = order.expressions[0]
+    return _quantile(
+        aggregate, ordered.this, 1 - share if ordered.args.get("desc") else share, hook
+    )
+
+
+def _share(node: exp.Expr) -> Fraction:
+    """Return the share of a quantile, from 0 to 1, that is written out."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        value = literals.literal(node).value
+        if isinstance(value, int | float) and 0 <= value <= 1:
+            return Fraction(str(value))
+    raise refusal(
+        "literal", node, "the share of a quantile is a number from 0 to 1", hint="write 0.5"
+    )
+
+
+def _named(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+    function = aggregate.function
+    name, arguments = str(function.this).casefold(), function.expressions
+    if name == "countif" and len(arguments) == 1:
+        return Measure(Kind.COUNT, counted(aggregate, hook)), Type.REAL
+    if name == "top" and len(arguments) == 2:
+        many = literals.whole(arguments[0], 1, TOP, code="literal", what="the length of TOP")
+        return _voted(aggregate, arguments[1], many, hook)
+    if name == "histogram":
+        raise refusal(
+            "histogram",
+            function,
+            "HISTOGRAM must be the only aggregate of a question",
+            why="its bins become rows of the answer",
+            hint="write SELECT HISTOGRAM(x, 10) FROM ... with keys at most",
+        )
+    raise refusal("function", function, f"{function.this} is not written so", hint="TOP(3, x)")
+
+
+def _voted(
+    aggregate: Aggregate, node: exp.Expr, many: int | None, hook: Hook
+) -> tuple[Measure, Type]:
+    scalar = argument(aggregate, node, hook)
+    domain = domains.of_scalar(scalar)
+    if domain is None or scalar.type is Type.REAL:
+        raise refusal(
+            "no_keys",
+            node,
+            "MODE and TOP choose from a public list, and there is none for this value",
+            why="a value that only one person has would be told",
+            hint="let the owner declare keys, or use a CASE with few values",
+        )
+    candidates = tuple(value for value in domain if value is not None)
+    if many is not None and many > len(candidates):
+        raise refusal(
+            "literal",
+            aggregate.node,
+            f"TOP asks for {many} of {len(candidates)} values",
+            hint=f"write TOP({len(candidates)}, x)",
+        )
+    kind = Kind.MODE if many is None else Kind.TOP
+    return Measure(kind, scalar, count=many, domain=candidates), scalar.type
+
+
+def _count_distinct(aggregate: Aggregate, hook: Hook, columns: Columns) -> tuple[Measure, Type]:
+    parts = aggregate.function.this.expressions
+    if len(parts) != 1 or isinstance(parts[0], exp.Star | exp.Tuple):
+        raise refusal(
+            "distinct", aggregate.node, "COUNT(DISTINCT x) takes one value", hint="name one column"
+        )
+    node = parts[0]
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.Column) or not _is_unit(node, columns):
+        scalar = argument(aggregate, node, hook)
+        return Measure(Kind.COUNT_DISTINCT, scalar), Type.INTEGER
+    if aggregate.kept is not None:
+        raise refusal(
+            "unit_column", aggregate.node, "people are counted without FILTER", hint="use WHERE"
+        )
+    return Measure(Kind.COUNT_UNITS), Type.INTEGER
+
+
+def _is_unit(node: exp.Column, columns: Columns) -> bool:
+    named = find(columns, node)
+    if not isinstance(named.meaning, Unit):
+        return False
+    if named.meaning.maybe:
+        raise refusal(
+            "unit_column",
+            node,
+            "this unit comes from a LEFT JOIN and may be missing",
+            hint="count the unit of the first table, or use JOIN",
+        )
+    return True
+
+
+def _refuse_unit(function: exp.Expr, columns: Columns) -> None:
+    """Say of COUNT(unit) what it should have been."""
+    if isinstance(function.this, exp.Column) and not isinstance(function.this.this, exp.Star):
+        named = find(columns, function.this)
+        if isinstance(named.meaning, Unit):
+            raise unit_refusal(function.this, named.name)
+
+
+_RULES: dict[type[exp.Expr], Callable[[Aggregate, Hook], tuple[Measure, Type]]] = {
+    exp.CountIf: _count_if,
+    exp.Median: _median,
+    exp.Quantile: _stated,
+    exp.PercentileCont: _percentile,
+    exp.WithinGroup: _percentile,
+    exp.Mode: _mode,
+    exp.Anonymous: _named,
+}

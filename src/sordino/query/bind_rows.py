@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FROM, WITH and inner queries: from syntax to rows that belong to one unit each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sordino.query import bind_joins, bind_units, domains
+from sordino.query.bind_columns import is_aggregate, projected, row_hook
+from sordino.query.bind_scalar import condition
+from sordino.query.catalog import ROW, Catalog, Table
+from sordino.query.refusals import nearest, refusal
+from sordino.query.scope import (
+    Inner,
+    Named,
+    Private,
+    Public,
+    Reading,
+    Relation,
+    Unit,
+    named_anew,
+)
+from sordino.query.tree import Field, Scan, Where
+from sordino.query.types import Type
+
+
+def source(select: exp.Select, known: Mapping[str, Inner], reading: Reading) -> Relation:
+    """Return the rows of FROM and its joins that meet WHERE."""
+    from_ = select.args.get("from_")
+    if from_ is None:
+        raise refusal("no_from", select, "the question names no table", hint="add FROM table")
+    relation = _item(from_.this, known, reading)
+    for join in select.args.get("joins") or []:
+        relation = bind_joins.joined(relation, _item(join.this, known, reading), join)
+    where = select.args.get("where")
+    if where is None:
+        return relation
+    met = condition(where.this, row_hook(relation.columns, "WHERE"))
+    match relation:
+        case Private():
+            return replace(relation, rows=Where(relation.rows, met))
+        case Public():
+            return replace(relation, conditions=(*relation.conditions, met))
+
+
+def defined(
+    select: exp.Select, known: Mapping[str, Inner]
+) -> tuple[Mapping[str, Inner], tuple[Inner, ...]]:
+    """Return the names that are known inside a query, and the queries that it defines itself."""
+    with_ = select.args.get("with_")
+    names, own = dict(known), []
+    for cte in with_.expressions if with_ is not None else []:
+        inner = Inner(_select(cte.this, cte), dict(names))
+        names[cte.alias.casefold()] = inner
+        own.append(inner)
+    return names, tuple(own)
+
+
+def _item(node: exp.Expr, known: Mapping[str, Inner], reading: Reading) -> Relation:
+    """Return what one entry of FROM or JOIN means."""
+    if isinstance(node, exp.Subquery):
+        relation = inner(_select(node.this, node), known, reading)
+        return replace(relation, columns=named_anew(relation.columns, node.alias))
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise refusal(
+            "unknown_table",
+            node,
+            "only tables of the catalog can be read",
+            why="functions and files would be read without any protection",
+            hint=nearest("", [table.name for table in reading.catalog.tables]),
+        )
+    name = node.alias or node.name
+    found = known.get(node.name.casefold())
+    if found is not None:
+        reading.used.add(id(found.select))
+        relation = inner(found.select, found.known, reading)
+        return replace(relation, columns=named_anew(relation.columns, name))
+    table = reading.catalog.table(node.name)
+    if table is None:
+        tables = [table.name for table in reading.catalog.tables]
+        raise refusal(
+            "unknown_table",
+            node,
+            f"there is no table {node.name!r}",
+            hint=nearest(node.name, tables),
+        )
+    reading.opened(node)
+    return _scan(table, name, reading)
+
+
+def _scan(table: Table, alias: str, reading: Reading) -> Relation:
+    unit = unit_name(table, reading.catalog)
+    fields: list[tuple[Field, str]] = []
+    columns: list[Named] = []
+    for column in table.columns:
+        if unit is not None and column.name.casefold() == unit.casefold():
+            continue
+        domain = domains.of_column(column, reading.public)
+        bounds = column.bounds
+        if column.type is Type.BOOLEAN or column.type is Type.TEXT:
+            bounds = None
+        field = reading.fresh(column.type, column.name, bounds, domain, column.other)
+        fields.append((field, column.name))
+        columns.append(Named(alias, column.name, field))
+    if table.public:
+        return Public(table, tuple(fields), tuple(columns))
+    if unit is not None:
+        columns.insert(0, Named(alias, unit, Unit()))
+    return Private(
+        rows=Scan(table.name, tuple(fields)),
+        columns=tuple(columns),
+        people=table.people,
+        each_row=table.each_row,
+        most=table.limits.rows,
+    )
+
+
+def unit_name(table: Table, catalog: Catalog) -> str | None:
+    """Return the name of the column that says whom a row belongs to, or None if none does.
+
+    A table that leads to its unit through a parent calls it by the parent's name.
+    """
+    seen: set[str] = set()
+    at: Table | None = table
+    while at is not None and at.name not in seen:
+        seen.add(at.name)
+        if at.unit is not None:
+            return None if at.unit == ROW else at.unit
+        at = catalog.table(at.parent.parent) if at.parent is not None else None
+    return None
+
+
+def _select(node: exp.Expr, above: exp.Expr) -> exp.Select:
+    if isinstance(node, exp.Select):
+        return node
+    raise refusal("inner_query", above, "an inner query must be a SELECT", hint="write SELECT")
+
+
+def inner(select: exp.Select, known: Mapping[str, Inner], reading: Reading) -> Relation:
+    """Return the rows of an inner query: projections, conditions, joins, or one row for each unit.
+
+    The columns have no source; whoever names the query gives them one.
+    """
+    for clause in ("order", "limit"):
+        if select.args.get(clause) is not None:
+            raise refusal(
+                "inner_query",
+                select.args[clause],
+                f"{clause.upper()} cannot stand in an inner query",
+                why="which rows are kept would depend on the rows of other people",
+                hint="move it to the end of the question, where it looks at noisy numbers",
+            )
+    names, own = defined(select, known)
+    relation = source(select, names, reading)
+    check_unused(own, reading)
+    grouped = select.args.get("group") is not None or select.args.get("having") is not None
+    if grouped or _aggregates(select):
+        return bind_units.per_unit(select, relation, reading)
+    if isinstance(relation, Private):
+        relation, hook = bind_units.windows(select, relation, reading)
+    else:
+        hook = row_hook(relation.columns, "an inner query over public tables")
+    return projected(select, relation, hook, reading)
+
+
+def check_unused(own: tuple[Inner, ...], reading: Reading) -> None:
+    """Read queries of WITH that nobody uses, so that they too are refused if they must be."""
+    for query in own:
+        if id(query.select) not in reading.used:
+            inner(query.select, query.known, reading)
+
+
+def _aggregates(select: exp.Select) -> bool:
+    """Tell whether some column is computed from many rows, outside of windows."""
+    return any(
+        is_aggregate(node) and not isinstance(node.parent, exp.Window)
+        for item in select.expressions
+        for node in item.walk()
+    )

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finite public lists of values: what can be grouped by without discovering keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from itertools import product
+from typing import TypeAlias
+
+from sordino.query.catalog import Column
+from sordino.query.evaluate import apply, evaluate
+from sordino.query.tree import Bins, Call, Field, Literal, Scalar
+from sordino.query.types import Range, Type, Value
+
+Domain: TypeAlias = "tuple[Value, ...] | None"
+PublicValues: TypeAlias = "Callable[[str, str], tuple[Value, ...]]"  # of a table and its column
+
+MOST = 10_000  # values that a list has at most
+_STEPS = 50_000  # operations that are tried to find one
+_PARTS = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dow": (0, 6), "hour": (0, 23)}
+_BRANCHING = ("case", "coalesce")
+
+
+def of_column(column: Column, public: PublicValues | None = None) -> Domain:
+    """Return the public values of a column: listed, from a public table, or from its bounds.
+
+    >>> of_column(Column("ward", Type.INTEGER, bounds=Range(Fraction(1), Fraction(4))))
+    (1, 2, 3, 4)
+    """
+    if column.keys is not None:
+        return column.keys
+    if column.keys_from is not None:
+        return None if public is None else ordered(public(*column.keys_from))
+    if column.type is Type.BOOLEAN:
+        return (False, True)
+    finite = {Type.INTEGER: _integers, Type.DATE: _days}.get(column.type)
+    return None if finite is None or column.bounds is None else finite(column.bounds)
+
+
+def of_scalar(scalar: Scalar) -> Domain:
+    """Return all values that a scalar is expected to have, or None if no short list holds them.
+
+    A missing value is on the list only where the question itself names one.
+    """
+    match scalar:
+        case Literal(value=value):
+            return (value,)
+        case Field(domain=domain):
+            return domain
+        case Call(type=Type.REAL):
+            return None
+        case Call(type=Type.BOOLEAN, operation=operation) if operation not in _BRANCHING:
+            return (False, True)
+        case Call():
+            return _of_call(scalar)
+
+
+def ordered(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Return values once each and in order, a missing one last.
+
+    >>> ordered(["b", None, "a", "b"])
+    ('a', 'b', None)
+    """
+    there = {value for value in values if value is not None}
+    missing = (None,) if any(value is None for value in values) else ()
+    return (*sorted(there, key=_rank), *missing)
+
+
+def edges(bins: Bins) -> tuple[Fraction, ...]:
+    """Return the ends of all bins: the lower end of each, and the upper end of the last.
+
+    >>> [str(edge) for edge in edges(Bins(Range(Fraction(0), Fraction(1)), 4))]
+    ['0', '1/4', '1/2', '3/4', '1']
+    """
+    width = (bins.range.high - bins.range.low) / bins.count
+    return tuple(bins.range.low + width * index for index in range(bins.count + 1))
+
+
+def _rank(value: Value) -> tuple[str, Value]:
+    return (type(value).__name__ if isinstance(value, str | date) else "", value)
+
+
+def _of_call(call: Call) -> Domain:
+    fields = _fields(call)
+    if _branches(call):
+        found = _composed(call)
+    elif fields and all(field.domain is not None for field in fields):
+        found = _evaluated(call, fields)
+    else:
+        found = None
+    return found or _of_part(call) or _of_range(call)
+
+
+def _composed(call: Call) -> Domain:
+    """Return what an operation gives for all values of its arguments, one branch at a time."""
+    if call.operation == "case":
+        return _union((*call.arguments[1::2], call.arguments[-1]))
+    if call.operation == "coalesce":
+        return _union(call.arguments)
+    domains = [of_scalar(argument) for argument in call.arguments]
+    known = [domain for domain in domains if domain is not None]
+    if len(known) < len(domains) or math.prod(map(len, known)) > MOST:
+        return None
+    return ordered({apply(call.operation, values, call.type) for values in product(*known)})
+
+
+def _union(scalars: Iterable[Scalar]) -> Domain:
+    values: set[Value] = set()
+    for scalar in scalars:
+        domain = of_scalar(scalar)
+        if domain is None:
+            return None
+        values.update(domain)
+    return ordered(values) if len(values) <= MOST else None
+
+
+def _evaluated(call: Call, fields: tuple[Field, ...]) -> Domain:
+    """Return what an operation gives for all values of the fields that it uses."""
+    domains = [field.domain or () for field in fields]
+    count = math.prod(map(len, domains))
+    if count > MOST or count * sum(1 for _ in _parts(call)) > _STEPS:
+        return None
+    names = [field.name for field in fields]
+    values = {
+        evaluate(call, dict(zip(names, row, strict=True)))
+        for row in product(*domains)
+        if None not in row
+    }
+    named = {None} if any(None in domain for domain in domains) else set()
+    return ordered((values - {None}) | named)
+
+
+def _of_part(call: Call) -> Domain:
+    """Return the values of a part of a moment, or the years or days of its bounds."""
+    if call.operation in _PARTS:
+        low, high = _PARTS[call.operation]
+        return tuple(range(low, high + 1))
+    if call.type is Type.TIMESTAMP and call.range and call.operation.startswith("trunc_"):
+        days = _days(call.range) or ()
+        hours = range(24) if call.operation == "trunc_hour" else (0,)
+        if len(days) * len(hours) <= MOST:
+            moments = (datetime(d.year, d.month, d.day, h) for d in days for h in hours)
+            return ordered({apply(call.operation, [moment], call.type) for moment in moments})
+    return None
+
+
+def _of_range(call: Call) -> Domain:
+    if call.type is Type.INTEGER and call.range is not None:
+        return _integers(call.range)
+    return None
+
+
+def _integers(bounds: Range) -> Domain:
+    low, high = math.ceil(bounds.low), math.floor(bounds.high)
+    return tuple(range(low, high + 1)) if 0 <= high - low < MOST else None
+
+
+def _days(years: Range) -> tuple[date, ...] | None:
+    low, high = math.ceil(years.low), math.floor(years.high)
+    if not 1 <= low <= high <= 9999:
+        return None
+    first, last = date(low, 1, 1), date(high, 12, 31)
+    count = (last - first).days + 1
+    return tuple(first + timedelta(days=n) for n in range(count)) if count <= MOST else None
+
+
+def _fields(scalar: Scalar) -> tuple[Field, ...]:
+    return tuple(dict.fromkeys(part for part in _parts(scalar) if isinstance(part, Field)))
+
+
+def _branches(scalar: Scalar) -> bool:
+    """Tell whether a value may come from elsewhere than the lists of the fields."""
+    return any(isinstance(p, Call) and p.operation in _BRANCHING for p in _parts(scalar))
+
+
+def _parts(scalar: Scalar) -> Iterator[Scalar]:
+    yield scalar
+    if isinstance(scalar, Call):
+        for argument in scalar.arguments:
+            yield from _parts(argument)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A draft of sordino.toml from schemas and headers; values enter it for declared columns alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sordino.errors import CatalogError
+from sordino.query.catalog import ROW
+from sordino.query.declared import csv_types, csv_values, parquet_values, public_entry
+from sordino.query.names import among
+from sordino.query.schemas import (
+    Found,
+    Reader,
+    Schema,
+    csv_header,
+    first_line,
+    parquet_schema,
+    separator_of,
+)
+from sordino.query.types import Type
+from sordino.query.written import key, quoted
+
+_HEAD = """\
+# What is declared about the data. All of it is public.
+{origin}
+# What only the owner can state is marked TODO; `sordino check` says what is still missing.
+"""
+_BUDGET = """
+[budget]
+epsilon = 1  # the most that all answers together may reveal about one person; less protects more
+# delta = 1e-6  # for grouping by columns without keys; take far less than 1 / number of people
+"""
+_ASK = {
+    Type.INTEGER: '{ type = "integer", bounds = [0, 100] }',
+    Type.REAL: '{ type = "real", bounds = [0, 100] }',
+    Type.DATE: '{ type = "date", bounds = [2020, 2029] }',
+    Type.TIMESTAMP: '{ type = "timestamp", bounds = [2020, 2029] }',
+    Type.TEXT: '{ type = "text", keys = ["a", "b"] }',
+}
+_END = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafted:
+    """A table on its way into the draft; ``untyped`` says that its types are not known."""
+
+    name: str
+    lines: tuple[str, ...]
+    schema: Schema
+    values: Callable[[str], Any]
+    untyped: bool = False
+    guessed: bool = False
+
+
+def draft(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    unit: str | None = None,
+    declare_public: Iterable[str] = (),
+    bounds: Mapping[str, tuple[str, str]] | None = None,
+    guess_types: bool = False,
+    folder: Path | None = None,
+    reader: Reader | None = None,
+) -> str:
+    """Return the text of a sordino.toml for Parquet, CSV and DuckDB files.
+
+    No value of the data is in it, but for two wishes that the owner must state. ``declare_public``
+    names columns, as ``"disease"`` or ``"visits.disease"``, whose range or distinct values are
+    read and written down as public. ``guess_types`` looks at the first rows of CSV files to tell
+    the types of columns, and nothing else of them. ``bounds`` are the owner's own. ``folder`` is
+    where the text will be kept; ``reader`` is needed for DuckDB files.
+    """
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    tables: list[_Drafted] = []
+    for path in listed:
+        tables += _tables(Path(path), folder or Path(), reader, guess_types=guess_types)
+    if not tables:
+        raise CatalogError("name at least one Parquet, CSV or DuckDB file")
+    tables = _renamed(tables)
+    wishes = _Wishes(unit, tuple(declare_public), dict(bounds or {}))
+    _check_wishes(wishes, tables)
+    return (
+        _HEAD.format(origin=_origin(wishes, tables))
+        + _BUDGET
+        + "".join(_section(table, wishes) for table in tables)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    unit: str | None
+    public: tuple[str, ...]
+    bounds: dict[str, tuple[str, str]]
+
+    def is_public(self, table: _Drafted, column: str) -> bool:
+        return any(_means(name, table, column) for name in self.public)
+
+    def bounds_of(self, table: _Drafted, column: str) -> tuple[str, str] | None:
+        stated = (ends for name, ends in self.bounds.items() if _means(name, table, column))
+        return next(stated, None)
+
+
+def _means(name: str, table: _Drafted, column: str) -> bool:
+    return name in (column, f"{table.name}.{column}")
+
+
+def _tables(
+    path: Path, folder: Path, reader: Reader | None, *, guess_types: bool
+) -> list[_Drafted]:
+    kind = path.suffix.lower().removeprefix(".")
+    name = re.sub(r"\W+", "_", path.stem).strip("_") or "data"
+    place = quoted(Path(os.path.relpath(path, folder)).as_posix())
+    if kind in ("csv", "tsv", "txt"):
+        return [_csv(path, name, place, guess_types=guess_types)]
+    if kind in ("duckdb", "db", "ddb"):
+        if reader is None:
+            raise CatalogError(f"{str(path)!r} is a DuckDB file; hand over a reader for it")
+        return [
+            _Drafted(
+                table,
+                (f"duckdb = {place}", f"table = {quoted(table)}"),
+                schema,
+                partial(reader.column, path, table),
+            )
+            for table, schema in reader.schemas(path).items()
+        ]
+    return [
+        _Drafted(
+            name,
+            (f"parquet = {place}",),
+            parquet_schema(path),
+            partial(parquet_values, path),
+        )
+    ]
+
+
+def _csv(path: Path, name: str, place: str, *, guess_types: bool) -> _Drafted:
+    separator = separator_of(first_line(path))
+    names = csv_header(path, separator)
+    types = csv_types(path, separator) if guess_types else {}
+    lines = [f"csv = {place}"]
+    if separator != ",":
+        lines.append(f"separator = {quoted(separator)}")
+    return _Drafted(
+        name,
+        tuple(lines),
+        tuple(Found(name, types.get(name, Type.TEXT), "") for name in names),
+        partial(csv_values, path, separator),
+        untyped=not guess_types,
+        guessed=guess_types,
+    )
+
+
+def _renamed(tables: list[_Drafted]) -> list[_Drafted]:
+    """Return tables whose names differ, and are as short as that allows."""
+    seen: set[str] = set()
+    found = []
+    for table in tables:
+        name, many = table.name, 1
+        while name.casefold() in seen:
+            many += 1
+            name = f"{table.name}_{many}"
+        seen.add(name.casefold())
+        found.append(replace(table, name=name))
+    return found
+
+
+def _check_wishes(wishes: _Wishes, tables: list[_Drafted]) -> None:
+    columns = [(table, column.name) for table in tables for column in table.schema]
+    names = among({column for _, column in columns})
+    stated = [("--declare-public", name) for name in wishes.public]
+    stated += [("--bounds", name) for name in wishes.bounds]
+    for option, name in stated:
+        if not any(_means(name, table, column) for table, column in columns):
+            raise CatalogError(f"{option} names {name!r}, which is not a column: {names}")
+        if wishes.unit is not None and name.split(".")[-1] == wishes.unit:
+            raise CatalogError(f"{option} names the unit, and people's ids are not public")
+    for name, (low, high) in wishes.bounds.items():
+        if not (_END.fullmatch(low) and _END.fullmatch(high)):
+            raise CatalogError(f"--bounds of {name!r} must be two numbers, years or dates")
+    if wishes.unit not in (None, ROW) and all(column != wishes.unit for _, column in columns):
+        raise CatalogError(f"--unit names {wishes.unit!r}, which is not a column: {names}")
+
+
+def _origin(wishes: _Wishes, tables: list[_Drafted]) -> str:
+    lines = ["# Drafted from schemas and headers; no value of the data is in it."]
+    guessed = any(table.guessed for table in tables)
+    if guessed or wishes.public:
+        lines = ["# Drafted from schemas and headers, and besides:"]
+    if guessed:
+        lines.append("# - types, guessed from the first rows of CSV files;")
+    if wishes.public:
+        names = ", ".join(key(name) for name in wishes.public)
+        lines.append(f"# - what the values of {names} are, which the owner declared public.")
+    return "\n".join(lines)
+
+
+def _section(table: _Drafted, wishes: _Wishes) -> str:
+    name = key(table.name)
+    lines = ["", f"[tables.{name}]", *table.lines, *_whose(table, wishes)]
+    lines += ["", f"[tables.{name}.columns]"]
+    seen: set[str] = set()
+    for column in table.schema:
+        lines.append(_column(table, column, wishes, seen))
+        seen.add(column.name.casefold())
+    return "\n".join(lines) + "\n"
+
+
+def _whose(table: _Drafted, wishes: _Wishes) -> list[str]:
+    if wishes.unit == ROW:
+        return ['unit = "row"  # every row is one person']
+    if any(column.name == wishes.unit for column in table.schema):
+        return [
+            f"unit = {quoted(str(wishes.unit))}  # the column that says whom a row belongs to",
+            "# limits = { rows = 10 }  # TODO: how many rows of one person count in full",
+        ]
+    return [
+        'unit = "TODO"  # TODO: the column that says whom a row belongs to, or "row"; or instead',
+        '# parent = "visits.visit_id"  # a column of a table that leads to the person, and',
+        '# via = "visit_id"  # the column here that holds the same; or',
+        "# public = true  # if the table is about nobody",
+    ]
+
+
+def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> str:
+    name = key(column.name)
+    if not column.name.isprintable() or column.name.casefold() in seen or not column.name.strip():
+        return f"# {name}: its name cannot be declared; rename the column to use it"
+    if column.type is None:
+        return f"# {name}: its type {column.held} has no counterpart here; it is left out"
+    if column.name == wishes.unit:
+        return f"{name} = {quoted(column.type)}  # the unit" + _unit_remark(column.type)
+    ends = wishes.bounds_of(table, column.name)
+    if ends is not None:
+        kind = Type.REAL if column.type is Type.TEXT and table.untyped else column.type
+        return f"{name} = {{ type = {quoted(kind)}, bounds = [{ends[0]}, {ends[1]}] }}"
+    if wishes.is_public(table, column.name):
+        entry = public_entry(column.name, column.type, table.values(column.name))
+        if entry:
+            return (
+                f"{name} = {{ type = {quoted(column.type)}, {entry} }}"
+                "  # declared public by the owner, and read off the data"
+            )
+    return f"{name} = {quoted(column.type)}{_todo(table, column.type)}"
+
+
+def _unit_remark(kind: Type) -> str:
+    fits = kind in (Type.INTEGER, Type.TEXT)
+    return "" if fits else "; TODO: ids must be integers or text"
+
+
+def _todo(table: _Drafted, kind: Type) -> str:
+    if table.untyped:
+        return "  # TODO: state the type (integer, real, text, boolean, date or timestamp)"
+    if kind is Type.BOOLEAN:
+        return ""
+    what = "keys" if kind is Type.TEXT else "bounds"
+    return f"  # TODO: state public {what}, as in {_ASK[kind]}"

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What names mean inside a question: the columns in reach, and which of them is the unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from sordino.errors import QueryError
+from sordino.query.catalog import Catalog, Table
+from sordino.query.domains import Domain, PublicValues
+from sordino.query.refusals import nearest, refusal
+from sordino.query.tree import Field, Rows, Scalar
+from sordino.query.types import Range, Type, Value
+
+TABLES = 32  # that a question reads at most, each time it reads them
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Stands in for the column that says whom a row belongs to; it is never a value.
+
+    ``maybe`` says that it comes from the side of a LEFT JOIN that may have no row.
+    """
+
+    maybe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A column in reach: the name of its table or alias, its own name, and what it means.
+
+    A ``merged`` column stands behind another one of a USING clause, and has to be named in full.
+    """
+
+    source: str
+    name: str
+    meaning: Scalar | Unit
+    merged: bool = False
+
+
+Columns: TypeAlias = "tuple[Named, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Rows that belong to units. ``most`` is how many of them the owner expects one to have."""
+
+    rows: Rows
+    columns: Columns
+    people: str
+    each_row: bool
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """A public table, not read yet: its columns, what is computed from them, and conditions."""
+
+    table: Table
+    fields: tuple[tuple[Field, str], ...]
+    columns: Columns
+    conditions: tuple[Scalar, ...] = ()
+
+
+Relation: TypeAlias = "Private | Public"
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A query that WITH gives a name, and the names that were known where it stands."""
+
+    select: exp.Select
+    known: Mapping[str, Inner]
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one reading of a question shares: the catalog, and how many names were given."""
+
+    catalog: Catalog
+    public: PublicValues | None
+    fields: int = 0
+    tables: int = 0
+    used: set[int] = field(default_factory=set)  # queries of WITH that were read, by id
+
+    def fresh(
+        self,
+        kind: Type,
+        title: str,
+        range_: Range | None = None,
+        domain: Domain = None,
+        other: Value = None,
+    ) -> Field:
+        """Return a new field; its name has no text of the analyst in it."""
+        self.fields += 1
+        return Field(f"f{self.fields - 1}", kind, title, range_, domain, other)
+
+    def opened(self, node: exp.Expr) -> None:
+        """Count a table that is read, and refuse a question that reads too many."""
+        self.tables += 1
+        if self.tables > TABLES:
+            raise refusal(
+                "too_deep",
+                node,
+                f"the question reads more than {TABLES} tables",
+                hint="use each WITH query fewer times",
+            )
+
+
+def find(columns: Columns, node: exp.Column) -> Named:
+    """Return the column that a name means; names are the same in any case of letters."""
+    if isinstance(node.this, exp.Star):
+        raise refusal("star", node, "* stands for all columns, and only COUNT(*) takes it")
+    name, source = node.name.casefold(), node.table.casefold()
+    found = [
+        column
+        for column in columns
+        if column.name.casefold() == name
+        and (column.source.casefold() == source if source else not column.merged)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        sources = ", ".join(f"{column.source}.{column.name}" for column in found)
+        raise refusal(
+            "ambiguous", node, f"{node.name!r} means several columns", hint=f"write {sources}"
+        )
+    raise _unknown(columns, node)
+
+
+def _unknown(columns: Columns, node: exp.Column) -> QueryError:
+    sources = list(dict.fromkeys(column.source for column in columns))
+    wanted = node.table.casefold()
+    if wanted and wanted not in {source.casefold() for source in sources}:
+        return refusal(
+            "unknown_table",
+            node,
+            f"there is no table {node.table!r} here",
+            hint=nearest(node.table, sources),
+        )
+    within = [c for c in columns if not wanted or c.source.casefold() == wanted]
+    where = node.table or (sources[0] if len(sources) == 1 else "")
+    message = f"there is no column {node.name!r}" + (f" in {where}" if where else "")
+    return refusal(
+        "unknown_column", node, message, hint=nearest(node.name, [c.name for c in within])
+    )
+
+
+def named_anew(columns: Columns, source: str) -> Columns:
+    """Return the same columns under the name of another table."""
+    return tuple(replace(column, source=source, merged=False) for column in columns)
+
+
+def unit_refusal(node: exp.Expr, name: str) -> QueryError:
+    """Return why the unit cannot stand where a value is needed."""
+    return refusal(
+        "unit_column",
+        node,
+        f"{name!r} says who a row belongs to and cannot be used as a value",
+        why="an answer for one value of it would be an answer about one person",
+        hint=f"count people with COUNT(DISTINCT {name}), or use it to join or to GROUP BY inside",
+    )

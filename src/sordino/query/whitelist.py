@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which SQL is looked at at all: a list of syntax nodes, and for each the arguments it may have.
+
+A node is allowed by its exact class, and only if every argument that says anything is on the list
+too; POSITIONAL and ASOF joins, for example, differ from others by an argument alone. What a node
+that passes means is decided later, by the binder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from sordino.errors import QueryError
+from sordino.query.refusals import refusal
+
+DEEPEST = 60
+NODES = 2_000
+
+NodeType: TypeAlias = "type[exp.Expr]"
+
+ANONYMOUS = frozenset({"clamp", "top", "histogram", "dow", "date_part", "datepart", "countif"})
+
+_THIS = ("this",)
+_PAIR = ("this", "expression")
+_MANY = ("this", "expressions")
+
+ALLOWED: dict[NodeType, tuple[str, ...]] = {
+    exp.Select: (
+        *("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_"),
+    ),
+    exp.With: ("expressions",),
+    exp.CTE: ("this", "alias"),
+    exp.Subquery: ("this", "alias"),
+    exp.TableAlias: _THIS,
+    exp.From: _THIS,
+    exp.Table: ("this", "alias"),
+    exp.Identifier: ("this", "quoted"),
+    exp.Column: ("this", "table"),
+    exp.Alias: ("this", "alias"),
+    exp.Star: (),
+    exp.Join: ("this", "on", "using", "kind", "side"),
+    exp.Where: _THIS,
+    exp.Having: _THIS,
+    exp.Group: ("expressions",),
+    exp.Order: ("expressions",),
+    exp.Ordered: ("this", "desc"),
+    exp.Limit: ("expression",),
+    exp.Literal: ("this", "is_string"),
+    exp.Boolean: _THIS,
+    exp.Null: (),
+    exp.Paren: _THIS,
+    exp.Neg: _THIS,
+    exp.Not: _THIS,
+    exp.Is: _PAIR,
+    exp.Between: ("this", "low", "high"),
+    exp.In: _MANY,
+    exp.Like: _PAIR,
+    exp.ILike: _PAIR,
+    exp.Coalesce: _MANY,
+    exp.Nullif: _PAIR,
+    exp.Greatest: (*_MANY, "ignore_nulls"),
+    exp.Least: (*_MANY, "ignore_nulls"),
+    exp.Case: ("this", "ifs", "default"),
+    exp.If: ("this", "true", "false"),
+    exp.Abs: _THIS,
+    exp.Floor: _THIS,
+    exp.Ceil: _THIS,
+    exp.Round: ("this", "decimals"),
+    exp.Lower: _THIS,
+    exp.Upper: _THIS,
+    exp.Trim: _THIS,
+    exp.Length: _THIS,
+    exp.Substring: ("this", "start", "length"),
+    exp.Left: _PAIR,
+    exp.Extract: _PAIR,
+    exp.DateTrunc: ("this", "unit"),
+    exp.TimestampTrunc: ("this", "unit"),
+    exp.Year: _THIS,
+    exp.Quarter: _THIS,
+    exp.Month: _THIS,
+    exp.Day: _THIS,
+    exp.DayOfMonth: _THIS,
+    exp.DayOfWeek: _THIS,
+    exp.Hour: _THIS,
+    exp.Var: _THIS,
+    exp.Cast: ("this", "to"),
+    exp.TryCast: ("this", "to", "safe"),
+    exp.DataType: ("this",),
+    exp.Date: _THIS,
+    exp.Anonymous: _MANY,
+    exp.Count: ("this", "big_int"),
+    exp.CountIf: _THIS,
+    exp.Distinct: ("expressions",),
+    exp.Sum: _THIS,
+    exp.Avg: _THIS,
+    exp.Min: _THIS,
+    exp.Max: _THIS,
+    exp.Variance: _THIS,
+    exp.VariancePop: _THIS,
+    exp.Stddev: _THIS,
+    exp.StddevPop: _THIS,
+    exp.StddevSamp: _THIS,
+    exp.Median: _THIS,
+    exp.Quantile: ("this", "quantile"),
+    exp.PercentileCont: _PAIR,
+    exp.WithinGroup: _PAIR,
+    exp.Mode: _THIS,
+    exp.Filter: _PAIR,
+    exp.Window: ("this", "partition_by", "over"),
+    **dict.fromkeys((exp.And, exp.Or, exp.EQ, exp.NEQ), _PAIR),
+    **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE), _PAIR),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _PAIR),
+    exp.Div: _PAIR,
+}
+
+_SUBQUERIES = (exp.Exists, exp.Any, exp.All, exp.Select, exp.Subquery)
+_FIELDS = ("db", "catalog")
+
+_HINTS: dict[NodeType, str] = {
+    exp.IntDiv: "write FLOOR(a / b)",
+    exp.DPipe: "group by both columns instead of joining their text",
+    exp.ApproxDistinct: "use COUNT(DISTINCT x); it is private and needs no sketch",
+    exp.ApproxQuantile: "use QUANTILE(x, 0.5)",
+    exp.PercentileDisc: "use PERCENTILE_CONT or QUANTILE",
+    exp.First: "use MODE(x)",
+    exp.AnyValue: "use MODE(x)",
+    exp.ArrayAgg: "use TOP(10, x)",
+    exp.GroupConcat: "use TOP(10, x)",
+    exp.ArgMax: "use MAX(x) or MODE(x)",
+    exp.ArgMin: "use MIN(x) or MODE(x)",
+    exp.NullSafeEQ: "write x = y OR (x IS NULL AND y IS NULL)",
+    exp.NullSafeNEQ: "write x <> y",
+    exp.CurrentDate: "write the day, as in DATE '2024-05-01'",
+    exp.CurrentTimestamp: "write the moment, as in TIMESTAMP '2024-05-01 12:00:00'",
+}
+
+
+def check(tree: exp.Select) -> None:
+    """Refuse a tree that is too large, or that has a node or an argument that is not listed."""
+    _measure(tree)
+    for node in tree.walk():
+        _refuse_subqueries(node)
+        allowed = ALLOWED.get(type(node))
+        if allowed is None:
+            raise _unlisted(node)
+        for name in _arguments(node):
+            if name not in allowed:
+                raise _argument(node, name)
+        if isinstance(node, exp.Anonymous) and _function(node).lower() not in ANONYMOUS:
+            raise _unlisted(node)
+
+
+def _measure(tree: exp.Expr) -> None:
+    """Refuse a tree of too many nodes or levels, without recursion."""
+    waiting, count = [(tree, 1)], 0
+    while waiting:
+        node, depth = waiting.pop()
+        count += 1
+        if depth > DEEPEST or count > NODES:
+            raise refusal(
+                "too_deep",
+                node,
+                f"the question has more than {DEEPEST} levels or {NODES} parts",
+                hint="ask a simpler question; a long OR can be written as IN (...)",
+            )
+        waiting += [(child, depth + 1) for child in node.iter_expressions()]
+
+
+def _arguments(node: exp.Expr) -> Iterator[str]:
+    """Yield the names of all arguments that say anything."""
+    for name, value in node.args.items():
+        if value is not None and value is not False and value not in ([], ""):
+            yield name
+
+
+def _refuse_subqueries(node: exp.Expr) -> None:
+    """Refuse queries anywhere but in FROM, JOIN and WITH."""
+    if type(node) not in _SUBQUERIES or node.parent is None:
+        return
+    above = type(node.parent)
+    if isinstance(node, exp.Select) and above in (exp.Subquery, exp.CTE):
+        return
+    if isinstance(node, exp.Subquery) and above in (exp.From, exp.Join):
+        return
+    raise refusal(
+        "subquery",
+        node,
+        "a question inside a condition or a column is not answered",
+        why="each row would then depend on the rows of other people",
+        hint="put the query into FROM, or compute a column per person and join it on the unit",
+    )
+
+
+def _function(node: exp.Expr) -> str:
+    return str(node.this) if isinstance(node, exp.Anonymous) else str(node.key)
+
+
+def _unlisted(node: exp.Expr) -> QueryError:
+    hint = _HINTS.get(type(node), "")
+    if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
+        return refusal(
+            "parameter", node, "a question has no parameters", hint="write the value in its place"
+        )
+    if isinstance(node, exp.SetOperation):
+        return refusal(
+            "inner_query",
+            node,
+            f"{node.key.upper()} is not answered",
+            why="rows of several queries cannot be told apart by person any more",
+            hint="ask one question for each part",
+        )
+    if isinstance(node, exp.Escape):
+        return refusal("like", node, "LIKE has no ESCAPE here", hint="use % and _ alone")
+    if isinstance(node, exp.Anonymous | exp.Func) and not isinstance(node, exp.Connector):
+        return refusal(
+            "function",
+            node,
+            f"the function {_named(node)} is not allowed",
+            why="only functions that never fail and look at one row are allowed",
+            hint=hint or "docs/sql.md lists the functions",
+        )
+    return refusal(
+        "construct",
+        node,
+        f"{_spaced(type(node).__name__)} is not allowed",
+        why="only what is known to keep people apart is allowed",
+        hint=hint or "docs/sql.md lists what can be asked",
+    )
+
+
+def _named(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return str(node.this)[:40]
+    return node.sql_name() if isinstance(node, exp.Func) else node.key
+
+
+def _spaced(name: str) -> str:
+    return "".join(f" {c}" if c.isupper() else c for c in name).strip().upper()
+
+
+_CODES: dict[tuple[NodeType, str], tuple[str, str, str]] = {
+    (exp.Select, "distinct"): (
+        "distinct",
+        "SELECT DISTINCT is not answered",
+        "group by the columns and add COUNT(*)",
+    ),
+    (exp.Select, "offset"): ("limit", "OFFSET is not answered", "use LIMIT alone"),
+    (exp.Select, "qualify"): ("window", "QUALIFY is not answered", "use HAVING"),
+    (exp.Select, "windows"): ("window", "WINDOW is not answered", "write OVER (PARTITION BY unit)"),
+    (exp.Limit, "offset"): ("limit", "OFFSET is not answered", "use LIMIT alone"),
+    (exp.Window, "order"): (
+        "window",
+        "a window has no order here",
+        "write OVER (PARTITION BY unit) alone",
+    ),
+    (exp.Window, "spec"): (
+        "window",
+        "a window has no frame here",
+        "write OVER (PARTITION BY unit) alone",
+    ),
+    (exp.Table, "joins"): ("join", "a list of tables is not answered", "use JOIN ... ON"),
+    (exp.Table, "db"): ("unknown_table", "a table has one name here", "write the name alone"),
+    (exp.Column, "db"): ("unknown_column", "a column is table.column here", "leave the rest out"),
+    (exp.In, "query"): (
+        "subquery",
+        "IN (SELECT ...) is not answered",
+        "list the values, or join a public table",
+    ),
+    (exp.With, "recursive"): ("inner_query", "WITH RECURSIVE is not answered", "leave it out"),
+    (exp.DataType, "expressions"): ("type", "a type has no parameters here", "write DOUBLE"),
+    (exp.Ordered, "nulls_first"): (
+        "construct",
+        "missing values always come last",
+        "leave NULLS FIRST out",
+    ),
+}
+
+
+def _argument(node: exp.Expr, name: str) -> QueryError:
+    if isinstance(node, exp.Join):
+        return refusal(
+            "join",
+            node,
+            f"this kind of join is not answered: {node.args.get(name)}",
+            why="it would pair rows of different people",
+            hint="use JOIN or LEFT JOIN with ON",
+        )
+    found = _CODES.get((type(node), name))
+    if found is not None:
+        code, message, hint = found
+        return refusal(code, node, message, hint=hint)
+    part = name.strip("_").replace("_", " ")
+    return refusal(
+        "construct",
+        node,
+        f"{_spaced(type(node).__name__)} with {part} is not allowed",
+        why="only what is known to keep people apart is allowed",
+        hint="docs/sql.md lists what can be asked",
+    )

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one door through which exact values leave their seal, with noise."""
+
+from __future__ import annotations
+
+import logging
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.answer import Answer
+from sordino.answer.charge import Charge
+from sordino.engine.protocol import Exact
+from sordino.errors import SealedError
+from sordino.ledger.protocol import Receipt
+from sordino.plan.bounded import Cells, Crowded, Part, Ranks, Votes
+from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.release.chosen import draw_choices
+from sordino.release.drawn import Draw, Drawn
+from sordino.release.groups import Groups, declared, discovered
+from sordino.release.levels import level_of_release
+from sordino.release.noise import add_noise, gather
+from sordino.release.notes import notes_of
+from sordino.release.options import Options
+from sordino.release.post import columns_of
+from sordino.release.ranked import Pile, draw_quantiles, piles
+from sordino.release.record import facts_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PLAIN = Options()
+_log = logging.getLogger("sordino.owner")
+
+
+def release(plan: Plan, sealed: Exact, receipt: Receipt, options: Options = _PLAIN) -> Answer:
+    """Return the answer to a question that has been paid for.
+
+    The seal is opened, noise is added to every number, and all else happens to noisy numbers.
+    Whatever goes wrong is a SealedError, and its cause is for the owner's log alone.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: that of the plan; the answer depends on exact values through its releases only.
+        Numerics: as for the mechanisms; intervals are rounded outwards.
+        Proof: docs/proofs/queries.md, theorems 3 to 5.
+    """
+    try:
+        drawn = draw(plan, sealed, options)
+        columns = columns_of(drawn)
+        return Answer(
+            columns=columns,
+            notes=notes_of(drawn, columns),
+            confidence=plan.confidence,
+            charge=Charge(
+                number=receipt.number,
+                people=receipt.people,
+                price=receipt.price,
+                slack=receipt.slack,
+                left=receipt.left,
+                slack_left=receipt.slack_left,
+            ),
+            facts=facts_of(plan, options),
+        )
+    except Exception:
+        _log.exception("an answer could not be released")
+        raise SealedError from None
+
+
+def draw(plan: Plan, sealed: Exact, options: Options = _PLAIN) -> Drawn:
+    """Open the seal and make all draws of a plan, each once.
+
+    Guarantee: as for release.
+    """
+    tables = sealed.open()
+    if len(tables) != len(plan.bounded.parts):
+        raise ValueError("an engine returns one table for each part")
+    if plan.keys is not None:
+        groups = discovered(plan.bounded, tables, plan.keys)
+    else:
+        groups = declared(plan.bounded)
+    parts = zip(plan.bounded.parts, tables, strict=True)
+    opened = [_Open(part, table, groups) for part, table in parts]
+    draws = tuple(
+        _draw(release, opened[release.part], level_of_release(plan, at))
+        for at, release in enumerate(plan.releases)
+    )
+    return Drawn(plan, options, groups, draws)
+
+
+class _Open:
+    """A part that has been opened: its table, and to which group each row belongs."""
+
+    __slots__ = ("many", "part", "places", "table")
+
+    def __init__(self, part: Part, table: pa.Table, groups: Groups) -> None:
+        alone = isinstance(part, Crowded)
+        self.part = part
+        self.table = table
+        self.many = 1 if alone else len(groups.keys)
+        self.places = np.zeros(table.num_rows, dtype=np.int64) if alone else groups.find(table)
+
+    def column(self, at: int) -> npt.NDArray[Any]:
+        """Return a column of integers by group; ranks and votes are added up."""
+        name = f"s{at}" if isinstance(self.part, Cells) else "s0"
+        return gather(self.table.column(name), self.places, self.many)
+
+    def piles(self) -> list[Pile]:
+        return piles(self.table, self.places, self.many)
+
+
+def _draw(release: Release, opened: _Open, level: Fraction) -> Draw:
+    """Make one release."""
+    match release:
+        case Added():
+            return add_noise(release, opened.column(release.column))
+        case Ranked():
+            if not isinstance(opened.part, Ranks):
+                raise TypeError("quantiles are drawn from ranks")
+            return draw_quantiles(release, opened.part, opened.piles(), level)
+        case Chosen():
+            if not isinstance(opened.part, Votes):
+                raise TypeError("candidates are chosen by votes")
+            return draw_choices(release, opened.part, opened.piles(), level)
+        case _:
+            assert_never(release)

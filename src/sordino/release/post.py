@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of noisy numbers: output columns, HAVING, ORDER BY and LIMIT.
+
+Nothing here has seen exact values: all of it is post-processing, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias, assert_never
+
+from sordino.answer.column import Column, End, Held
+from sordino.exact.rounding import down, up
+from sordino.query.tree import (
+    Key,
+    KeyRef,
+    Literal,
+    MeasureRef,
+    Ordered,
+    Output,
+    PostCall,
+    PostScalar,
+)
+from sordino.query.types import Type, Value
+from sordino.release.chosen import Picked
+from sordino.release.drawn import Drawn
+from sordino.release.levels import level_for, measures_of
+from sordino.release.near import Near, exactly, operate
+from sordino.release.noise import Span
+
+Found: TypeAlias = "dict[int, list[Near]]"  # by measure, one for each group
+_BIN_ENDS = {"bin_from": 0, "bin_to": 1}
+
+
+def columns_of(drawn: Drawn) -> tuple[Column, ...]:
+    """Return the columns of the answer: those asked for, then the diagnostics of each group.
+
+    Guarantee: post-processing of what was drawn.
+    """
+    post = drawn.plan.query.post
+    columns = [_output(drawn, output) for output in post.outputs]
+    columns += _diagnostics(drawn)
+    rows = _rows(drawn)
+    return tuple(columns) if rows is None else tuple(column.take(rows) for column in columns)
+
+
+def _output(drawn: Drawn, output: Output) -> Column:
+    """Return one column, with intervals at the confidence of the plan."""
+    measures = measures_of(output.scalar)
+    level = level_for(drawn.plan, measures)
+    scalar = output.scalar
+    if isinstance(scalar, MeasureRef):
+        return _plain(drawn, output.title, scalar, level)
+    found = _evaluate(drawn, scalar, level)
+    values = tuple(near.value for near in found)
+    if not measures:
+        return Column(output.title, _key_type(drawn, scalar), "key", values)
+    if not scalar.type.is_number:
+        return Column(output.title, scalar.type, "measure", values)
+    ends = [_ends(near) for near in found]
+    lower, upper = tuple(end[0] for end in ends), tuple(end[1] for end in ends)
+    confidence = drawn.plan.confidence
+    return Column(output.title, scalar.type, "measure", values, lower, upper, confidence)
+
+
+def _plain(drawn: Drawn, title: str, scalar: MeasureRef, level: Fraction) -> Column:
+    """Return a measure as it is."""
+    found = drawn.measure(scalar.index, level)
+    if isinstance(found, Picked):
+        return _choice(drawn, title, scalar, found)
+    whole = scalar.type is Type.INTEGER and drawn.options.integer
+    return _numbers(title, found, drawn.plan.confidence, whole=whole, kind="measure")
+
+
+def _choice(drawn: Drawn, title: str, scalar: MeasureRef, found: Picked) -> Column:
+    gap = found.gap / drawn.plan.bounded.shares.coarse_steps
+    listed = drawn.plan.query.measures[scalar.index].count is not None
+    values: tuple[Held, ...] = found.values if listed else tuple(v[0] for v in found.values)
+    return Column(title, scalar.type, "measure", values, gap=gap, listed=listed,
+                  confidence=drawn.plan.confidence)  # fmt: skip
+
+
+def _numbers(title: str, span: Span, confidence: Fraction, *, whole: bool, kind: Any) -> Column:
+    values = span.value.tolist()
+    return Column(
+        title,
+        Type.INTEGER if whole else Type.REAL,
+        kind,
+        tuple(map(round, values)) if whole else tuple(values),
+        tuple(span.low.tolist()),
+        tuple(span.high.tolist()),
+        confidence,
+    )
+
+
+def _diagnostics(drawn: Drawn) -> list[Column]:
+    """Return the counts that were released besides and have one number for each group."""
+    return [
+        _numbers(
+            title,
+            drawn.diagnostic(release),
+            drawn.plan.confidence,
+            whole=True,
+            kind="diagnostic",
+        )
+        for title, release in drawn.plan.diagnostics
+        if drawn.by_group(release)
+    ]
+
+
+def _ends(near: Near) -> tuple[End, End]:
+    """Return the interval of a number, widened if the rounded value lies outside."""
+    if near.interval is None or not isinstance(near.value, int | float):
+        return None, None
+    value = Fraction(near.value)
+    return down(min(near.interval[0], value)), up(max(near.interval[1], value))
+
+
+# Which rows, in which order. ---------------------------------------------------------------------
+
+
+def _rows(drawn: Drawn) -> list[int] | None:
+    """Return the rows that stay, in their order; None if that is all of them as they are."""
+    post = drawn.plan.query.post
+    if post.having is None and not post.order and post.limit is None:
+        return None
+    rows = list(range(len(drawn.groups.keys)))
+    if post.having is not None:
+        kept = _values(drawn, post.having)
+        rows = [row for row in rows if kept[row] is True]
+    for ordered in reversed(post.order):  # the last first: sorting keeps the order of equal ones
+        rows = _sorted(rows, ordered, _values(drawn, ordered.scalar))
+    return rows[: post.limit]
+
+
+def _sorted(rows: list[int], ordered: Ordered, values: list[Any]) -> list[int]:
+    there = [row for row in rows if values[row] is not None]
+    missing = [row for row in rows if values[row] is None]
+    there.sort(key=lambda row: values[row], reverse=ordered.descending)
+    return there + missing
+
+
+def _values(drawn: Drawn, scalar: PostScalar) -> list[Any]:
+    level = level_for(drawn.plan, measures_of(scalar))
+    return [near.value for near in _evaluate(drawn, scalar, level)]
+
+
+# Expressions. ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Bin:
+    """The ends of the bins of a key, by their index."""
+
+    ends: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, key: Key) -> _Bin | None:
+        if key.bins is None:
+            return None
+        low, high, many = key.bins.range.low, key.bins.range.high, key.bins.count
+        return cls(tuple(low + (high - low) * at / many for at in range(many + 1)))
+
+    def end(self, index: Value, side: int, kind: Type) -> Value:
+        if not isinstance(index, int):
+            return None
+        edge = self.ends[index + side]
+        return edge.numerator if kind is Type.INTEGER and edge.denominator == 1 else float(edge)
+
+
+def _key_type(drawn: Drawn, scalar: PostScalar) -> Type:
+    """Return the type of a public column; the ends of bins are whole if all of them are."""
+    key = _binned(drawn, scalar)
+    if key is None:
+        return scalar.type
+    edges = _Bin.of(key)
+    whole = edges is not None and all(edge.denominator == 1 for edge in edges.ends)
+    return Type.INTEGER if whole else Type.REAL
+
+
+def _binned(drawn: Drawn, scalar: PostScalar) -> Key | None:
+    if isinstance(scalar, PostCall) and scalar.operation in _BIN_ENDS:
+        return _binned(drawn, scalar.arguments[0])
+    if isinstance(scalar, KeyRef) and drawn.plan.query.keys[scalar.index].bins is not None:
+        return drawn.plan.query.keys[scalar.index]
+    return None
+
+
+def _evaluate(drawn: Drawn, scalar: PostScalar, level: Fraction) -> list[Near]:
+    """Return an expression for every group."""
+    found = {at: _nears(drawn.measure(at, level)) for at in measures_of(scalar)}
+    value = _compiled(drawn, scalar, found)
+    return [value(row) for row in range(len(drawn.groups.keys))]
+
+
+def _nears(found: Span | Picked) -> list[Near]:
+    if isinstance(found, Picked):
+        return [Near(values[0] if len(values) == 1 else None) for values in found.values]
+    columns = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    return [Near(value, ends=(Fraction(low), Fraction(high))) for value, low, high in columns]
+
+
+def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int], Near]:
+    """Return what gives the expression for a group."""
+    key = _binned(drawn, scalar)
+    if key is not None:
+        return _bin_end(drawn, scalar, key)
+    match scalar:
+        case Literal(value=value):
+            return lambda _: exactly(value)
+        case KeyRef(index=index):
+            return lambda row: exactly(drawn.groups.keys[row][index])
+        case MeasureRef(index=index):
+            return found[index].__getitem__
+        case PostCall(operation=operation, arguments=arguments, type=kind):
+            parts = [_compiled(drawn, argument, found) for argument in arguments]
+            return lambda row: operate(operation, [part(row) for part in parts], kind)
+        case _:
+            assert_never(scalar)
+
+
+def _bin_end(drawn: Drawn, scalar: PostScalar, key: Key) -> Callable[[int], Near]:
+    """Return what gives an end of the bin of a group: the lower one for the key itself."""
+    side = _BIN_ENDS[scalar.operation] if isinstance(scalar, PostCall) else 0
+    index, edges = drawn.plan.query.keys.index(key), _Bin.of(key)
+    kind = _key_type(drawn, scalar)
+    if edges is None:
+        raise TypeError("only bins have ends")
+    return lambda row: exactly(edges.end(drawn.groups.keys[row][index], side, kind))

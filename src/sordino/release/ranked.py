@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantiles by group, each with two further draws that hold it between them.
+
+The quantile q of weight W wants the rank q W. To move the wanted rank down by more than r, records
+are added at the low bound: with A of them, A > r / (1 - q), the quantile q of all wants the rank
+q W + q A, which is q W - (1 - q) A < q W - r among the real ones. A draw that is off by at most r
+then has less than q W of weight before it, so that it does not lie above the quantile. The added
+records are public, so the draw costs what it costs without them. Nothing is known of W, and nothing
+needs to be: where the group is too small, the added records win and the draw is the bound itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sordino.exact.rounding import down, up
+from sordino.mechanisms.choose.quantile import Quantiles
+from sordino.plan.bounded import Ranks
+from sordino.plan.plan import Ranked
+from sordino.release.groups import NOWHERE, Integers
+from sordino.release.noise import Span, read_integers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST_ADDED = 2**37  # records at a bound; a quantile is drawn from at most four times as many
+_LEAST = Fraction(1, 2**30)  # a quantile about as close to the end as any
+
+
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """The records of one group: buckets that hold some, and how many.
+
+    Guarantee: none by itself; private, as the data is.
+    """
+
+    buckets: Integers
+    counts: Integers
+
+    def with_records(self, bucket: int, many: int) -> Pile:
+        """Return the same records and public ones at a bucket.
+
+        Guarantee: none by itself; neighbours stay neighbours.
+        """
+        return Pile(np.append(self.buckets, bucket), np.append(self.counts, many))
+
+    def flipped(self, buckets: int) -> Pile:
+        """Return the same records counted from the other end.
+
+        Guarantee: none by itself; neighbours stay neighbours.
+        """
+        return Pile(buckets - 1 - self.buckets, self.counts)
+
+
+def piles(table: pa.Table, places: Integers, groups: int) -> list[Pile]:
+    """Return the records of every group, empty where there are none.
+
+    Guarantee: none by itself; private, as the data is.
+    """
+    buckets = read_integers(table.column("v"))
+    counts = read_integers(table.column("s0"))
+    there = np.flatnonzero(places != NOWHERE)
+    order = there[np.argsort(places[there], kind="stable")]
+    cuts = np.searchsorted(places[order], np.arange(groups + 1)).tolist()
+    return [
+        Pile(buckets[order[start:stop]], counts[order[start:stop]])
+        for start, stop in pairwise(cuts)
+    ]
+
+
+def draw_quantiles(release: Ranked, ranks: Ranks, held: list[Pile], level: Fraction) -> Span:
+    """Return a quantile for every group, and an interval that holds the exact one.
+
+    ``level`` is the confidence of each of the two ends.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: epsilon_value and twice epsilon_end for all groups together.
+        Numerics: exact draws; the ends of buckets are rounded outwards.
+        Proof: docs/proofs/queries.md, theorem 4.
+    """
+    toward = release.toward
+    if toward is None and release.quantile in (0, 1):
+        toward = int(release.quantile)
+    if toward is None:
+        points, lows, highs = _inner(release, ranks, held, level)
+    elif toward == 0:
+        points, lows, highs = _least(release, ranks, held, level)
+    else:
+        mirrored = [pile.flipped(ranks.buckets) for pile in held]
+        found = _least(release, ranks, mirrored, level)
+        points, highs, lows = ([ranks.buckets - 1 - b for b in column] for column in found)
+    return _as_span(ranks, points, lows, highs)
+
+
+def _inner(
+    release: Ranked, ranks: Ranks, held: list[Pile], level: Fraction
+) -> tuple[list[int], list[int], list[int]]:
+    """Draw the quantile, and both ends with records added at the bounds."""
+    q = Fraction(release.quantile or 0)
+    middle = _rule(release, ranks, q, release.epsilon_value)
+    ends = _rule(release, ranks, q, release.epsilon_end)
+    off = Fraction(ends.accuracy(confidence=level))
+    below, above = math.floor(off / (1 - q)) + 1, math.floor(off / q) + 1
+    last = ranks.buckets - 1
+    points = [_draw(middle, pile) for pile in held]
+    lows, highs = [0] * len(held), [last] * len(held)
+    if below <= _MOST_ADDED:
+        lows = [_draw(ends, pile.with_records(0, below)) for pile in held]
+    if above <= _MOST_ADDED:
+        highs = [_draw(ends, pile.with_records(last, above)) for pile in held]
+    return points, lows, highs
+
+
+def _least(
+    release: Ranked, ranks: Ranks, held: list[Pile], level: Fraction
+) -> tuple[list[int], list[int], list[int]]:
+    """Draw a value with hardly any rank, but not so little that it lies before all records.
+
+    The wanted rank is as large as a draw may be off. It is asked for as a small quantile of the
+    records and many more at the high bound. Below the least value nothing is known but the bound.
+    """
+    near = _rank(release, ranks, release.epsilon_value, level)
+    far = near + _rank(release, ranks, release.epsilon_end, level)
+    found = [
+        [_draw(_rule(release, ranks, q, epsilon), pile) for pile in padded]
+        if q < Fraction(1, 4)
+        else [ranks.buckets - 1] * len(held)
+        for q, epsilon, padded in (
+            (Fraction(rank, _MOST_ADDED), epsilon, _topped(held, ranks.buckets - 1))
+            for rank, epsilon in ((near, release.epsilon_value), (far, release.epsilon_end))
+        )
+    ]
+    return found[0], [0] * len(held), found[1]
+
+
+def beyond(release: Ranked, ranks: Ranks, level: Fraction) -> int:
+    """Return how much weight lies beyond what is answered for MIN or MAX, about and in steps.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return _rank(release, ranks, release.epsilon_value, level)
+
+
+def _rank(release: Ranked, ranks: Ranks, epsilon: Fraction, level: Fraction) -> int:
+    off = _rule(release, ranks, _LEAST, epsilon).accuracy(confidence=level)
+    return math.floor(off) + 1
+
+
+def _topped(held: list[Pile], last: int) -> list[Pile]:
+    return [pile.with_records(last, _MOST_ADDED) for pile in held]
+
+
+def _rule(release: Ranked, ranks: Ranks, q: Fraction, epsilon: Fraction) -> Quantiles:
+    return Quantiles(
+        [q],
+        range=(0, ranks.buckets - 1),
+        epsilon=epsilon / release.weight,
+        neighbours="add_remove",
+        mechanism=release.mechanism,
+    )
+
+
+def _draw(rule: Quantiles, pile: Pile) -> int:
+    return int(rule.release(pile.buckets, pile.counts)[0])
+
+
+def _as_span(ranks: Ranks, points: list[int], lows: list[int], highs: list[int]) -> Span:
+    """Return values for buckets: the middle of the point, the outer edges of the ends."""
+    value = [float((_edge(ranks, b) + _edge(ranks, b, upper=True)) / 2) for b in points]
+    # A point outside its interval widens it, which can only help.
+    low = [down(_edge(ranks, min(b, p))) for b, p in zip(lows, points, strict=True)]
+    high = [up(_edge(ranks, max(b, p), upper=True)) for b, p in zip(highs, points, strict=True)]
+    return Span(*(np.array(column, dtype=np.float64) for column in (value, low, high)))
+
+
+def _edge(ranks: Ranks, bucket: int, *, upper: bool = False) -> Fraction:
+    first = ranks.low + bucket * ranks.width
+    steps = min(first + ranks.width - 1, ranks.high) if upper else first
+    return steps * Fraction(2) ** ranks.exponent

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public facts about a release: what was asked, and how it was made private."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any, assert_never
+
+from sordino import __version__
+from sordino.plan.bounded import Ranks, Votes
+from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.privacy.loss import loss_to_json
+from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
+from sordino.release.chosen import rule_for
+from sordino.release.options import Options
+
+
+def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
+    """Return the facts as JSON values, always in the same order.
+
+    Guarantee: none needed; public inputs only.
+    """
+    shares = plan.bounded.shares
+    return {
+        "software": {"name": "sordino", "version": __version__},
+        "question": plan.query.sql,
+        "fingerprint": plan.fingerprint,
+        "tables": sorted(private_tables(plan.query.rows)),
+        "unit": plan.people,
+        "neighbours": "add_remove",
+        "protects": "one unit with all its rows, added or removed",
+        "epsilon": None if plan.epsilon is None else str(plan.epsilon),
+        "delta_for_keys": str(plan.slack),
+        "loss": loss_to_json(plan.loss),
+        "releases": [_release(plan, release) for release in plan.releases],
+        "keys": [
+            {
+                "title": key.title,
+                "type": key.type.value,
+                "rule": "discovered" if key.domain is None and key.bins is None else "declared",
+                "other": key.other is not None,
+            }
+            for key in plan.query.keys
+        ],
+        "key_selection": None if plan.keys is None else repr(plan.keys),
+        "limits": {
+            "one_row_per_unit": shares.alone,
+            "rows": shares.rows,
+            "groups": shares.groups,
+            "rows_per_group": shares.rows_per_group,
+        },
+        "post_processing": asdict(options),
+    }
+
+
+def private_tables(rows: Rows) -> set[str]:
+    """Return the names of the private tables that rows come from.
+
+    Guarantee: none needed; public inputs only.
+    """
+    match rows:
+        case Scan(table=table):
+            return {table}
+        case JoinUnit(rows=inner, other=other):
+            return private_tables(inner) | private_tables(other)
+        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
+            return private_tables(rows.rows)
+        case _:
+            assert_never(rows)
+
+
+def _release(plan: Plan, release: Release) -> dict[str, Any]:
+    part = plan.bounded.parts[release.part]
+    match release:
+        case Added():
+            return {
+                "kind": "added noise",
+                "mechanism": repr(release.mechanism),
+                "step": str(release.step),
+            }
+        case Ranked():
+            if not isinstance(part, Ranks):
+                raise TypeError("quantiles are drawn from ranks")
+            return {
+                "kind": "quantile",
+                "mechanism": release.mechanism,
+                "quantile": _written(release.quantile),
+                "toward": release.toward,
+                "buckets": part.buckets,
+                "epsilon": str(release.epsilon_value),
+                "epsilon_of_each_end": str(release.epsilon_end),
+                "most_weight_of_a_unit": release.weight,
+            }
+        case Chosen():
+            if not isinstance(part, Votes):
+                raise TypeError("candidates are chosen by votes")
+            return {
+                "kind": "choice",
+                "mechanism": repr(rule_for(release, part)),
+                "candidates": len(part.domain),
+            }
+        case _:
+            assert_never(release)
+
+
+def _written(x: Fraction | None) -> str | None:
+    return None if x is None else str(x)

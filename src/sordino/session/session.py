@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session: an analyst's questions, one after the other, against one catalog and one ledger."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+
+from sordino.answer.codec import to_bytes
+from sordino.engine.protocol import Engine
+from sordino.exact.entropy import system
+from sordino.exact.rational import Number
+from sordino.ledger.protocol import Ledger
+from sordino.plan.allocate import plan_question
+from sordino.plan.explain import Explanation, explain
+from sordino.plan.plan import Plan
+from sordino.plan.within import plan_within
+from sordino.privacy.currency import Price
+from sordino.query.catalog import Catalog
+from sordino.query.declare import limits
+from sordino.query.domains import PublicValues
+from sordino.query.sql import parse
+from sordino.release import Options, release
+from sordino.session.progress import ProgressBar, is_watched
+
+if TYPE_CHECKING:
+    from sordino.answer import Answer
+
+Width: TypeAlias = "Number | str"
+_SALT_BITS = 48  # the keystream is read in units of 16
+_KEPT_PLANS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What may still be spent on the people of one id space.
+
+    >>> from sordino.privacy import Budget
+    >>> cap = Budget(epsilon=1).cap
+    >>> print(Left("patients", cap, cap, Fraction(0)))
+    patients: epsilon 1 of epsilon 1 left
+    """
+
+    people: str
+    left: Price
+    cap: Price
+    delta: Fraction
+
+    def __str__(self) -> str:
+        keys = f", and delta {float(self.delta):.3g} to discover keys" if self.delta else ""
+        return f"{self.people}: {self.left} of {self.cap} left{keys}"
+
+
+class Asked(TypedDict, total=False):
+    """What may be said besides the SQL; see ``Session.ask``."""
+
+    epsilon: Number | None
+    rho: Number | None
+    within: Width | Mapping[str, Width] | None
+    confidence: Number
+    delta: Number | None
+    rows: int | None
+    groups: int | None
+    rows_per_group: int | None
+    expected_rows: Number | None
+    diagnostics: bool
+
+
+class Session:
+    """Answers questions in SQL, each charged before the data is looked at.
+
+    ``ask`` answers, ``explain`` says what an answer would cost and how accurate it would be, and
+    ``budget`` what is left. Questions may be chosen after seeing earlier answers. A session may be
+    shared by threads; they share its budget.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: all answers together keep to the budget of the catalog.
+        Numerics: sums of integers, prices rounded up.
+        Proof: docs/proofs/queries.md, theorem 6.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        engine: Engine,
+        ledger: Ledger,
+        public: PublicValues | None = None,
+        who: str = "owner",
+    ) -> None:
+        self.catalog = catalog
+        self._engine = engine
+        self._ledger = ledger
+        self._public = public
+        self._who = who
+        self._plans: OrderedDict[object, Plan] = OrderedDict()
+
+    def ask(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        within: Width | Mapping[str, Width] | None = None,
+        confidence: Number = 0.95,
+        delta: Number | None = None,
+        rows: int | None = None,
+        groups: int | None = None,
+        rows_per_group: int | None = None,
+        expected_rows: Number | None = None,
+        diagnostics: bool = False,
+        nonnegative: bool = False,
+        integer: bool = True,
+        consistent: bool = False,
+    ) -> Answer:
+        """Answer a question: charge it, compute, add noise, record the answer, return it.
+
+        Say how much it may cost by ``epsilon`` (or ``rho``, where the budget counts that), or how
+        far off it may be by ``within``. ``delta`` is for discovering keys. ``rows``, ``groups`` and
+        ``rows_per_group`` say how much of one unit counts, in place of the declared limits: less
+        of each makes the noise smaller and cuts more off. ``diagnostics`` spends a tenth on saying
+        how much was clamped and cut. The last three say how noisy counts are shown.
+
+        The charge stays whatever happens afterwards, also if the question is interrupted.
+
+        Guarantee: as for Session; each answer costs its price once.
+        """
+        plan = self.plan(
+            sql,
+            epsilon=epsilon,
+            rho=rho,
+            within=within,
+            confidence=confidence,
+            delta=delta,
+            rows=rows,
+            groups=groups,
+            rows_per_group=rows_per_group,
+            expected_rows=expected_rows,
+            diagnostics=diagnostics,
+        )
+        return self.answer(plan, Options(nonnegative, integer, consistent))
+
+    def explain(self, sql: str, **asked: Unpack[Asked]) -> Explanation:
+        """Say what an answer would cost and how far off it would be; nothing is charged or read.
+
+        The arguments are those of ``ask``, but for the last three.
+
+        Guarantee: none needed; public inputs only.
+        """
+        plan = self.plan(sql, **asked)
+        purse = self.catalog.purse(plan.people)
+        return explain(plan, purse, expected_rows=asked.get("expected_rows"))
+
+    def plan(self, sql: str, **asked: Unpack[Asked]) -> Plan:
+        """Return the plan of a question: all that is known of an answer before it is paid for.
+
+        Guarantee: none needed; public inputs only.
+        """
+        key = sql, tuple(sorted((name, _hashable(value)) for name, value in asked.items()))
+        kept = self._plans.get(key)
+        if kept is None:
+            kept = self._plans[key] = self._make(sql, asked)
+            if len(self._plans) > _KEPT_PLANS:
+                self._plans.popitem(last=False)
+        return kept
+
+    def _make(self, sql: str, asked: Asked) -> Plan:
+        epsilon, rho, within = asked.get("epsilon"), asked.get("rho"), asked.get("within")
+        if sum(price is not None for price in (epsilon, rho, within)) != 1:
+            raise TypeError(
+                "say what the answer may cost, such as epsilon=0.5, or how far off it may be, such "
+                "as within=50; one of the two"
+            )
+        query = parse(sql, self.catalog, public=self._public)
+        cut = limits(
+            rows=asked.get("rows"),
+            groups=asked.get("groups"),
+            rows_per_group=asked.get("rows_per_group"),
+        )
+        confidence, delta = asked.get("confidence", 0.95), asked.get("delta")
+        diagnostics = asked.get("diagnostics", False)
+        if within is None:
+            return plan_question(
+                query,
+                self.catalog,
+                epsilon=epsilon,
+                rho=rho,
+                delta=delta,
+                confidence=confidence,
+                limits=cut,
+                diagnostics=diagnostics,
+            )
+        return plan_within(
+            query,
+            self.catalog,
+            within,
+            expected_rows=asked.get("expected_rows"),
+            delta=delta,
+            confidence=confidence,
+            limits=cut,
+            diagnostics=diagnostics,
+        )
+
+    def answer(self, plan: Plan, options: Options | None = None) -> Answer:
+        """Charge a plan and carry it out; the charge stays, whatever happens.
+
+        Guarantee: as for Session; each answer costs its price once.
+        """
+        receipt = self._ledger.charge(
+            plan.people, plan.loss, slack=plan.slack, fingerprint=plan.fingerprint, who=self._who
+        )
+        salt = system().integer(_SALT_BITS)
+        if is_watched():
+            with ProgressBar() as bar:
+                sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=bar)
+        else:
+            sealed = self._engine.run(plan.bounded, receipt, salt=salt)
+        answer = release(plan, sealed, receipt, options or Options())
+        self._ledger.record(receipt, to_bytes(answer))
+        return answer
+
+    @property
+    def budget(self) -> tuple[Left, ...]:
+        """What may still be spent, for each id space.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        found = []
+        for people, purse in self.catalog.purses:
+            left, slack = self._ledger.left(people)
+            found.append(Left(people, left, purse.budget.cap, slack))
+        return tuple(found)
+
+    def close(self) -> None:
+        """Let go of the engine.
+
+        Guarantee: none needed.
+        """
+        self._engine.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        tables = ", ".join(table.name for table in self.catalog.tables)
+        return f"<Session of {tables}; {'; '.join(map(str, self.budget))}>"
+
+
+def _hashable(value: object) -> object:
+    """Return what stands for a value in the key of a plan; numbers of different types differ."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((name, _hashable(width)) for name, width in value.items()))
+    return type(value).__name__, str(value)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold for two data sets that differ by one unit; what does not is told in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import assert_never
+
+from sordino.mechanisms import Gaussian, Laplace
+from sordino.plan.bounded import Bounded, Cells, Ranks, UnitCount, Votes
+from sordino.plan.plan import Added, Chosen, Plan, Ranked
+from sordino.privacy.currency import NANO
+from sordino.query.catalog import Purse
+from sordino.query.tree import Key
+from sordino.testing.trace import Exact, Group, Prepared, Shift
+
+_PUBLIC = ("sql", "parameters", "price", "slack", "mechanisms", "shifts", "columns", "types")
+
+
+def public_faults(one: Prepared, other: Prepared) -> Iterator[str]:
+    """Tell what of a question differs although only the data does."""
+    for name in _PUBLIC:
+        if getattr(one, name) != getattr(other, name):
+            yield f"{name} depends on the data"
+    if one.plan != other.plan:
+        yield "the plan depends on the data"
+
+
+def price_faults(prepared: Prepared, purse: Purse, *, epsilon: Fraction) -> Iterator[str]:
+    """Tell where the price is less than what the releases lose, added up here once more."""
+    plan = prepared.plan
+    rho = purse.budget.currency.kind == "rho"
+    total = sum((lost(plan, place, rho=rho) for place in range(len(plan.releases))), Fraction(0))
+    if plan.keys is not None:
+        total += plan.keys.epsilon**2 / 2 if rho else plan.keys.epsilon
+    if Fraction(prepared.price.nanos + 2, NANO) < total:
+        yield "the price is less than what is lost"
+    if not rho and Fraction(prepared.price.nanos - 2, NANO) > epsilon:
+        yield "the price is more than was asked for"
+    discovers = any(key.domain is None for key in plan.query.keys)
+    if discovers != (plan.keys is not None):
+        yield "keys are discovered without being selected"
+    if plan.keys is not None and prepared.slack < plan.keys.delta:
+        yield "the slack of selecting keys is not charged"
+    if prepared.slack != plan.slack:
+        yield "the slack is not the plan's"
+
+
+def lost(plan: Plan, place: int, *, rho: bool) -> Fraction:
+    """Return what one release loses, from its parameters alone."""
+    release = plan.releases[place]
+    match release:
+        case Added(mechanism=Laplace() as laplace):
+            epsilon = Fraction(laplace.noise.shift) * laplace.noise.eta
+            return _rho_of_laplace(laplace) if rho else epsilon
+        case Added(mechanism=Gaussian() as gaussian):
+            return gaussian._square / (2 * gaussian.noise.variance)
+        case Ranked():
+            draws = (release.epsilon_value, release.epsilon_end, release.epsilon_end)
+            return sum((e * e / 8 if rho else e for e in draws), Fraction(0))
+        case Chosen(many=many, epsilon=epsilon):
+            return epsilon * epsilon / 8 / (many or 1) if rho else epsilon
+        case _:
+            raise AssertionError("an unknown release")
+
+
+def _rho_of_laplace(laplace: Laplace) -> Fraction:
+    return Fraction(repr(laplace.loss.rho))
+
+
+def exact_faults(prepared: Prepared, fewer: Exact, more: Exact) -> Iterator[str]:
+    """Tell where one unit moves exact integers by more than was declared.
+
+    ``more`` has one unit that ``fewer`` does not have.
+    """
+    plan = prepared.plan
+    if len(fewer) != len(plan.bounded.parts) or len(more) != len(fewer):
+        yield "a part is missing"
+        return
+    for release, shift in zip(plan.releases, prepared.shifts, strict=True):
+        column = release.column if isinstance(release, Added) else 0
+        moved = differences(fewer[release.part], more[release.part], column)
+        what = type(plan.bounded.parts[release.part]).__name__
+        yield from (f"{what}: {fault}" for fault in _beyond(moved, shift))
+        match release:
+            case Added():
+                yield from (f"{what}: {f}" for f in _noise_faults(release, moved))
+            case Ranked() | Chosen():
+                yield from (f"{what}: {f}" for f in _weight_faults(release, plan, moved))
+            case _:
+                assert_never(release)
+    yield from _group_faults(plan, fewer, more)
+
+
+def differences(fewer: dict[Group, tuple[int, ...]], more: dict[Group, tuple[int, ...]],
+                column: int) -> list[int]:  # fmt: skip
+    """Return how far a column moves in each group in which it does; an absent group is 0."""
+    moved = []
+    for group in fewer.keys() | more.keys():
+        before = fewer[group][column] if group in fewer else 0
+        after = more[group][column] if group in more else 0
+        if before != after:
+            moved.append(after - before)
+    return moved
+
+
+def _beyond(moved: list[int], shift: Shift) -> Iterator[str]:
+    if sum(map(abs, moved)) > shift.l1:
+        yield "l1 is beyond what is declared"
+    if sum(d * d for d in moved) > shift.l2_squared:
+        yield "l2 is beyond what is declared"
+    if max(map(abs, moved), default=0) > shift.linf:
+        yield "linf is beyond what is declared"
+
+
+def _noise_faults(release: Added, moved: list[int]) -> Iterator[str]:
+    match release.mechanism:
+        case Laplace() as laplace:
+            if sum(map(abs, moved)) > min(laplace.sensitivity, laplace.noise.shift):
+                yield "Laplace noise is too narrow"
+        case Gaussian() as gaussian:
+            if sum(d * d for d in moved) > gaussian._square:
+                yield "Gaussian noise is too narrow"
+        case _ as never:
+            assert_never(never)
+
+
+def _weight_faults(release: Ranked | Chosen, plan: Plan, moved: list[int]) -> Iterator[str]:
+    if sum(map(abs, moved)) > release.weight:
+        yield "a unit weighs more than its weight"
+    if any(d < 0 for d in moved):
+        yield "a unit that comes takes weight away"
+    wanted = Ranks if isinstance(release, Ranked) else Votes
+    if not isinstance(plan.bounded.parts[release.part], wanted):
+        yield "ranks or votes are not where they are said to be"
+
+
+def _group_faults(plan: Plan, fewer: Exact, more: Exact) -> Iterator[str]:
+    bounded = plan.bounded
+    for part, one, other in zip(bounded.parts, fewer, more, strict=True):
+        groups = one.keys() | other.keys()
+        yield from _declared_faults(bounded, groups)
+        if isinstance(part, Cells) and bounded.discovers:
+            yield from _selection_faults(plan, part, one, other)
+
+
+def _declared_faults(bounded: Bounded, groups: set[Group]) -> Iterator[str]:
+    for place, key in enumerate(bounded.keys):
+        allowed = _allowed(key)
+        if allowed is not None and any(group and group[place] not in allowed for group in groups):
+            yield "a group is outside the declared keys"
+
+
+def _allowed(key: Key) -> set[object] | None:
+    if key.bins is not None:
+        return set(range(key.bins.count))
+    if key.domain is None:
+        return None
+    return {*key.domain, key.other} if key.other is not None else set(key.domain)
+
+
+def _selection_faults(
+    plan: Plan, part: Cells, fewer: dict[Group, tuple[int, ...]],
+    more: dict[Group, tuple[int, ...]],
+) -> Iterator[str]:  # fmt: skip
+    if UnitCount() not in part.statistics:
+        yield "keys are selected without a count of units"
+        return
+    assert plan.keys is not None
+    moved = differences(fewer, more, part.statistics.index(UnitCount()))
+    if len(moved) > plan.keys.groups:
+        yield "a unit is in more groups than keys are selected for"
+    if any(d != 1 for d in moved):
+        yield "a unit counts more than once for a key"
+    if len(fewer.keys() ^ more.keys()) > plan.keys.groups:
+        yield "a unit makes more groups than keys are selected for"

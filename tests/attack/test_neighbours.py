@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No unit moves anything by more than is declared: random schemas, poisoned data, questions.
+
+A triple is a data set, the same with one unit more, and a question. What an analyst can see before
+noise must be equal on both, and exact numbers may move by what the noise was made for.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.attack.neighbours.campaign import Tally, campaign, one_world
+from tests.attack.neighbours.queries import CONSTRUCTS
+
+TESTED, PIECES = 20_000, 40
+SOAKED, LONG_PIECES = 1_000_000, 400
+
+
+def _judge(tally: Tally) -> None:
+    shown = "\n".join(f"{f.kind}: {f.seed}: {f.detail}\n    {f.sql}" for f in tally.faults[:10])
+    assert not tally.faults, f"{len(tally.faults)} violations in {tally.triples} triples\n{shown}"
+    assert tally.share >= 0.7, f"too few questions were accepted: {tally.refused}"
+
+
+@pytest.mark.parametrize("seed", range(PIECES))
+def test_one_unit_moves_nothing_by_more_than_is_declared(seed: int) -> None:
+    tally = campaign(seed, triples=TESTED // PIECES)
+    assert tally.triples >= TESTED // PIECES
+    _judge(tally)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1000, 1000 + LONG_PIECES))
+def test_one_unit_moves_nothing_in_a_million_triples(seed: int) -> None:
+    tally = campaign(seed, triples=SOAKED // LONG_PIECES)
+    assert tally.triples >= SOAKED // LONG_PIECES
+    _judge(tally)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(random=st.randoms(use_true_random=False))
+def test_no_small_case_is_a_violation(random: Random) -> None:
+    tally = one_world(random, "hypothesis", questions=2, leaving=1)
+    assert not tally.faults, tally.faults[0]
+
+
+def test_every_construct_occurs_among_accepted_questions() -> None:
+    tally = Tally()
+    for seed in range(900, 920):
+        tally.add(campaign(seed, triples=1, questions=60, leaving=1))
+    missing = CONSTRUCTS - set(tally.constructs)
+    assert not missing, f"never accepted: {sorted(missing)}; refused: {tally.refused}"

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A draft tells the schema and nothing of the data, unless the owner says so column by column."""
+
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sordino.engine.duckdb_files import READER
+from sordino.errors import CatalogError
+from sordino.query.catalog import Catalog, DuckdbTable
+from sordino.query.draft import draft
+from sordino.query.toml import read_catalog
+from sordino.query.types import Range, Type
+
+VISITS = {
+    "patient_id": [424242, 7],
+    "disease": ["rare secret", 'a "quoted"\n\x7f one'],
+    "age": [37, 99],
+    "cost": [12.25, float("inf")],
+    "day": [date(1987, 6, 5), date(2001, 1, 1)],
+    "well": [True, None],
+    "tags": [["x"], []],
+    "price": [Decimal("1.50"), None],
+}
+CSV = "id;age;city name\n424242;37;Atlantis\n7;99;Xanadu\n"
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    pq.write_table(pa.table(VISITS), tmp_path / "visits.parquet")
+    return tmp_path / "visits.parquet"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    (tmp_path / "people 1.csv").write_text(CSV, "utf-8")
+    return tmp_path / "people 1.csv"
+
+
+def loaded(text: str, folder: Path) -> Catalog:
+    (folder / "sordino.toml").write_text(text, "utf-8")
+    return read_catalog(folder / "sordino.toml")
+
+
+def test_a_draft_is_the_same_for_any_data_of_the_same_schema(visits: Path, people: Path) -> None:
+    before = draft([visits, people], unit="patient_id")
+    pq.write_table(pa.table(VISITS).slice(0, 0), visits)
+    people.write_text(CSV.splitlines()[0], "utf-8")
+    assert draft([visits, people], unit="patient_id") == before
+    assert "secret" not in before
+
+
+def test_a_draft_loads_at_once_if_it_has_a_unit(visits: Path) -> None:
+    made = loaded(draft(visits, unit="patient_id", folder=visits.parent), visits.parent)
+    table = made.tables[0]
+    assert (table.name, table.unit) == ("visits", "patient_id")
+    assert {column.name: str(column.type) for column in table.columns} == {
+        "patient_id": "integer",
+        "disease": "text",
+        "age": "integer",
+        "cost": "real",
+        "day": "date",
+        "well": "boolean",
+        "price": "real",
+    }
+    assert all(column.bounds is None and column.keys is None for column in table.columns)
+
+
+def test_a_draft_marks_what_only_the_owner_can_state(visits: Path) -> None:
+    lines = draft(visits, unit="patient_id").splitlines()
+    marked = {line.partition(" ")[0] for line in lines if "# TODO: state public" in line}
+    assert marked == {"disease", "age", "cost", "day", "price"}
+    assert any(line.startswith("# tags: its type list<") for line in lines)
+
+
+def test_without_a_unit_the_draft_is_refused_until_one_is_stated(visits: Path) -> None:
+    with pytest.raises(CatalogError, match="replace 'TODO' by the column"):
+        loaded(draft(visits), visits.parent)
+    assert loaded(draft(visits, unit="row"), visits.parent).tables[0].each_row
+
+
+def test_the_values_of_declared_columns_alone_enter(visits: Path) -> None:
+    public = ["disease", "visits.age", "cost", "day", "well"]
+    text = draft(visits, unit="patient_id", declare_public=public)
+    columns = {column.name: column for column in loaded(text, visits.parent).tables[0].columns}
+    assert columns["disease"].keys == ('a "quoted"\n\x7f one', "rare secret")
+    assert columns["age"].bounds == Range(Fraction(37), Fraction(99))
+    assert columns["day"].bounds == Range(Fraction(1987), Fraction(2001))
+    assert columns["cost"].bounds is None  # one finite value is no range
+    assert columns["price"].bounds is None
+    assert text.count("declared public by the owner") == 3
+    assert "- what the values of disease, " in text
+    assert "424242" not in text
+
+
+def test_a_csv_file_has_no_types_unless_they_may_be_guessed(people: Path) -> None:
+    plain = draft(people, unit="id")
+    table = loaded(plain, people.parent).tables[0]
+    assert table.name == "people_1"
+    assert {column.type for column in table.columns} == {Type.TEXT}
+    assert plain.count("TODO: state the type") == 2
+    assert 'separator = ";"' in plain
+    guessed = draft(people, unit="id", guess_types=True)
+    types = [column.type for column in loaded(guessed, people.parent).tables[0].columns]
+    assert types == [Type.INTEGER, Type.INTEGER, Type.TEXT]
+    assert "guessed from the first rows" in guessed
+    assert "37" not in guessed
+
+
+def test_declared_columns_of_a_csv_file_are_read_by_their_types(people: Path) -> None:
+    public = ["age", "city name"]
+    text = draft(people, unit="id", guess_types=True, declare_public=public)
+    _, age, city = loaded(text, people.parent).tables[0].columns
+    assert age.bounds == Range(Fraction(37), Fraction(99))
+    assert city.keys == ("Atlantis", "Xanadu")
+
+
+def test_the_owners_bounds_are_written_down(people: Path) -> None:
+    bounds = {"age": ("0", "110.5")}
+    _, age, _ = loaded(draft(people, unit="id", bounds=bounds), people.parent).tables[0].columns
+    assert (age.type, age.bounds) == (Type.REAL, Range(Fraction(0), Fraction(221, 2)))
+
+
+def test_every_table_of_a_duckdb_file_is_drafted(tmp_path: Path) -> None:
+    path = tmp_path / "hospital.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE stays AS SELECT 1 AS id, 'x' AS ward, 5::HUGEINT AS n")
+        connection.execute('CREATE TABLE "odd ""name" AS SELECT 1 AS id')
+    text = draft(path, unit="id", declare_public=["ward"], reader=READER, folder=tmp_path)
+    odd, stays = loaded(text, tmp_path).tables
+    assert odd.source == DuckdbTable(path, 'odd "name')
+    assert stays.column("ward") is not None
+    assert [column.keys for column in stays.columns if column.name == "ward"] == [("x",)]
+    with pytest.raises(CatalogError, match="hand over a reader"):
+        draft(path)
+
+
+def test_paths_are_relative_to_where_the_draft_is_kept(visits: Path) -> None:
+    folder = visits.parent / "catalogs"
+    folder.mkdir()
+    assert 'parquet = "../visits.parquet"' in draft(visits, folder=folder)
+
+
+def test_files_of_the_same_name_become_tables_of_different_names(visits: Path) -> None:
+    other = visits.parent / "Visits.csv"
+    other.write_text("patient_id,PATIENT_ID\n", "utf-8")
+    text = draft([visits, other], unit="row")
+    assert [table.name for table in loaded(text, visits.parent).tables] == ["visits", "Visits_2"]
+    assert "# PATIENT_ID: its name cannot be declared" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "a header of column names"),
+        ("1,2\n", "must name its columns"),
+        ("a,,b\n", "must name its columns"),
+        ("a\0b\n", "a header of column names"),
+    ],
+)
+def test_a_file_without_a_header_does_not_give_its_first_row_away(
+    tmp_path: Path, content: str, said: str
+) -> None:
+    (tmp_path / "x.csv").write_text(content, "utf-8")
+    with pytest.raises(CatalogError, match=said):
+        draft(tmp_path / "x.csv")
+
+
+def test_wishes_that_fit_no_column_are_refused(visits: Path) -> None:
+    with pytest.raises(CatalogError, match="--unit names 'nope', which is not a column"):
+        draft(visits, unit="nope")
+    with pytest.raises(CatalogError, match="--declare-public names 'nope'"):
+        draft(visits, declare_public=["nope"])
+    with pytest.raises(CatalogError, match="people's ids are not public"):
+        draft(visits, unit="patient_id", declare_public=["visits.patient_id"])
+    with pytest.raises(CatalogError, match="must be two numbers, years or dates"):
+        draft(visits, bounds={"age": ("0", "9] }\nunit = [0")})
+    with pytest.raises(CatalogError, match="at least one"):
+        draft([])
+
+
+def test_too_many_values_are_not_written_down(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": [str(k) for k in range(1001)]}), tmp_path / "t.parquet")
+    with pytest.raises(CatalogError, match="more than 1,000 distinct values"):
+        draft(tmp_path / "t.parquet", declare_public=["x"])
+
+
+def test_a_file_that_is_not_what_it_says_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_text("hello")
+    (tmp_path / "x.duckdb").write_text("hello")
+    with pytest.raises(CatalogError, match="is not a Parquet file"):
+        draft(tmp_path / "x.parquet")
+    with pytest.raises(CatalogError, match="is not a DuckDB file"):
+        draft(tmp_path / "x.duckdb", reader=READER)
+    for name in ("no.parquet", "no.csv", "no.duckdb"):
+        with pytest.raises(CatalogError, match="there is no file"):
+            draft(tmp_path / name, reader=READER)

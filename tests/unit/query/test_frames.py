@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables in memory have the types of their schema, and no value makes reading them fail."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sordino.errors import CatalogError
+from sordino.query.catalog import Catalog, Frame
+from sordino.query.frames import frame_catalog, to_arrow
+from sordino.query.types import Type
+
+ALL = [None, True, 7, 2**80, -1.5, float("nan"), float("inf"), 1e308, "x", "\ud800", b"y", [1]]
+MORE = [Decimal("1e999"), Decimal("sNaN"), date(2020, 2, 3), pd.NaT, pd.NA, object(), 1j]
+LATE = [datetime.max.replace(tzinfo=timezone(timedelta(hours=-9))), np.float32(2.5), np.int64(4)]
+
+
+def column(values: object, stated: str | None = None) -> Any:
+    return to_arrow({"x": values}, types={"x": stated} if stated else {})["x"]
+
+
+def kind_of(values: object) -> Type:
+    catalog = frame_catalog({"x": values}, unit="row", epsilon=1)
+    return catalog.tables[0].columns[0].type
+
+
+def refused(frame: object, **more: Any) -> str:
+    with pytest.raises(CatalogError) as caught:
+        frame_catalog(frame, **({"unit": "row", "epsilon": 1} | more))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        ("int8", Type.INTEGER),
+        (">i4", Type.INTEGER),
+        ("uint64", Type.INTEGER),
+        ("float16", Type.REAL),
+        ("longdouble", Type.REAL),
+        ("bool", Type.BOOLEAN),
+        ("U5", Type.TEXT),
+        ("datetime64[D]", Type.DATE),
+        ("datetime64[Y]", Type.TIMESTAMP),
+        ("datetime64[ns]", Type.TIMESTAMP),
+        ("datetime64[25s]", Type.TIMESTAMP),
+    ],
+)
+def test_a_numpy_array_has_the_type_of_its_dtype(dtype: str, kind: Type) -> None:
+    assert kind_of(np.zeros(2, dtype=dtype)) is kind
+
+
+@pytest.mark.parametrize(
+    ("series", "kind"),
+    [
+        (pd.Series([1, None], dtype="Int64"), Type.INTEGER),
+        (pd.Series([1, 2], dtype="uint16"), Type.INTEGER),
+        (pd.Series([1.0, None]), Type.REAL),
+        (pd.Series(["a", None], dtype="str"), Type.TEXT),
+        (pd.Series(["a", "\ud800"], dtype="string[python]"), Type.TEXT),
+        (pd.Series(["a", None], dtype="category"), Type.TEXT),
+        (pd.Series([3, None], dtype="category"), Type.INTEGER),
+        (pd.Series(pd.Categorical([3, 4])), Type.INTEGER),
+        (pd.Series(pd.Categorical(["a", None], categories=pd.Index(["a"], dtype=object))), "text"),
+        (pd.Series([True, None], dtype="boolean"), Type.BOOLEAN),
+        (pd.Series(pd.to_datetime(["2020-01-01", None])), Type.TIMESTAMP),
+        (pd.Series([Decimal(1)], dtype=pd.ArrowDtype(pa.decimal128(9, 2))), Type.REAL),
+        (pd.Series([date(2020, 1, 1)], dtype=pd.ArrowDtype(pa.date32())), Type.DATE),
+    ],
+    ids=lambda x: str(getattr(x, "dtype", x)),
+)
+def test_a_pandas_column_has_the_type_of_its_dtype(series: "pd.Series[Any]", kind: Type) -> None:
+    assert kind_of(series) is Type(kind)
+
+
+def test_a_polars_frame_has_the_types_of_its_schema() -> None:
+    frame = pl.DataFrame(
+        {"a": [1], "b": ["x"], "c": [date(2020, 1, 1)], "d": [Decimal(1)], "e": [b"x"]},
+        schema_overrides={"a": pl.UInt8, "b": pl.Categorical},
+    ).drop("e")
+    columns = frame_catalog(frame, unit="row", epsilon=1).tables[0].columns
+    assert [c.type for c in columns] == [Type.INTEGER, Type.TEXT, Type.DATE, Type.REAL]
+    assert all(c.keys is None for c in columns)  # categories are data
+
+
+def test_an_arrow_table_a_batch_and_a_polars_series_are_read() -> None:
+    table = pa.table({"a": pa.array([1, 2], pa.int32())})
+    for frame in (table, table.to_batches()[0], {"a": pl.Series([1, 2])}):
+        held = frame_catalog(frame, unit="row", epsilon=1).tables[0].source
+        assert isinstance(held, Frame)
+        assert held.table["a"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 2], np.array([1, 2], dtype=object), pd.Series([1, "x"], dtype=object)]
+)
+def test_where_the_schema_tells_nothing_the_owner_must_say_the_type(values: object) -> None:
+    assert "tells nothing of its type" in refused({"x": values})
+    assert "types={'x': 'text'}" in refused({"x": values})
+    assert column(values, "integer").to_pylist()[0] == 1
+
+
+@pytest.mark.parametrize("kind", list(Type))
+def test_no_value_makes_reading_a_list_fail(kind: Type) -> None:
+    read = column([*ALL, *MORE, *LATE], kind)
+    assert len(read) == len(ALL) + len(MORE) + len(LATE)
+    assert read.null_count > 0
+
+
+@pytest.mark.parametrize(
+    ("array", "kind", "wanted"),
+    [
+        (pa.array([2**63, 5], pa.uint64()), "integer", [None, 5]),
+        (pa.array([1.5, 2.0, float("nan"), 1e300, -(2.0**63)]), "integer", None),
+        (pa.array([2**62 + 1]), "real", [2.0**62]),
+        (pa.array([2**62, 0], pa.timestamp("s")), "timestamp", [None, datetime(1970, 1, 1)]),
+        (pa.array([2**31 - 1, 0], pa.date32()), "date", [None, date(1970, 1, 1)]),
+        (pa.array([2**62, 86_400_000], pa.date64()), "date", [None, date(1970, 1, 2)]),
+        (pa.array([2**31 - 1, 0], pa.date32()), "timestamp", [None, datetime(1970, 1, 1)]),
+        (pa.array([-1], pa.timestamp("us")), "date", [date(1969, 12, 31)]),
+        (pa.array([Decimal("1e40")], pa.decimal256(60, 2)), "real", [1e40]),
+        (pa.array([None, None]), "date", [None, None]),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_a_type_is_missing(
+    array: Any, kind: str, wanted: list[object] | None
+) -> None:
+    wanted = [None, 2, None, None, -(2**63)] if wanted is None else wanted
+    assert column(array, kind).to_pylist() == wanted
+
+
+def test_numpy_moments_of_any_unit_are_read_or_missing() -> None:
+    for unit in ("Y", "M", "W", "h", "s", "ns", "7m"):
+        far = np.array([2**62, 1], dtype="int64").view(f"M8[{unit}]")
+        read = column(far).to_pylist()
+        assert read[1] is not None
+        assert (read[0] is None) == (unit != "ns")
+
+
+def test_moments_with_a_zone_become_utc_without_one() -> None:
+    noon = datetime(2024, 6, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    aware = pa.array([noon], pa.timestamp("ms", "Europe/Berlin"))
+    series = pd.Series([noon]).dt.tz_convert("Europe/Berlin")
+    for values in (aware, series):
+        assert column(values).to_pylist() == [datetime(2024, 6, 1, 10)]
+    assert column([noon.astimezone(UTC)], "timestamp").to_pylist() == [datetime(2024, 6, 1, 10)]
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        ({"x": np.zeros((2, 2))}, "one dimension"),
+        ({"x": np.zeros(2, dtype=complex)}, "dtype complex128 is not supported"),
+        ({"x": np.zeros(2, dtype="M8")}, "is not supported"),
+        ({"x": pa.array([[1]])}, "list<item: int64> is not supported"),
+        ({"x": pa.array([None])}, "null tells nothing"),
+        ({"x": pd.Series(pd.period_range("2020", periods=2, freq="M"))}, "is not supported"),
+        ({"x": 5}, "an array or a list"),
+        ({5: np.zeros(2)}, "column names must be text"),
+        ({"x": np.zeros(2), "X": np.zeros(2)}, "are the same"),
+        ({"x": np.zeros(2), "y": np.zeros(3)}, "the same length"),
+        ({}, "at least one column"),
+        ("visits.csv", "a table in memory must be"),
+        (pl.LazyFrame({"x": [1]}), "a table in memory must be"),
+    ],
+)
+def test_what_cannot_be_a_table_is_refused_by_its_schema(frame: object, said: str) -> None:
+    assert said in refused(frame)
+
+
+def test_ids_that_pandas_made_real_are_refused_with_a_hint() -> None:
+    frame = pd.DataFrame({"id": [1, None, 3], "x": [1, 2, 3]})
+    assert "astype('Int64')" in refused(frame, unit="id")
+    assert frame_catalog(frame.astype({"id": "Int64"}), unit="id", epsilon=1).tables[0].unit == "id"
+    stated = frame_catalog(frame, unit="id", types={"id": "integer"}, epsilon=1)
+    assert stated.tables[0].columns[0].type is Type.INTEGER
+
+
+@pytest.mark.parametrize(
+    "ids", [np.zeros(2, "uint64"), pd.Series([1], dtype="UInt64"), pa.array([1], pa.uint64())]
+)
+def test_ids_that_may_not_fit_64_bits_are_refused_by_their_type(ids: object) -> None:
+    assert "convert the ids to int64 or to text" in refused({"id": ids}, unit="id")
+
+
+def test_what_is_declared_of_an_unknown_column_is_refused() -> None:
+    frame = {"age": np.zeros(2)}
+    assert "bounds names 'agee', which is not a column: age" in refused(frame, bounds={"agee": 1})
+    assert "types names" in refused(frame, types={"agee": "text"})
+    assert "keys names" in refused(frame, keys={"agee": [1]})
+    assert "the columns are age" in refused(frame, unit="person")
+
+
+def test_a_frame_with_all_there_is_to_declare_becomes_a_catalog() -> None:
+    visits = pd.DataFrame({"id": [1, 2], "age": [30, 40], "city": ["a", "b"], "sex": ["f", "m"]})
+    catalog = frame_catalog(
+        visits,
+        unit="id",
+        name="visits",
+        bounds={"age": (0, 120)},
+        keys={"sex": ["f", "m"], "city": "cities.name"},
+        other={"sex": "other"},
+        rows=5,
+        groups=2,
+        public_tables={"cities": {"name": np.array(["a", "b"])}},
+        epsilon=1,
+        delta=1e-6,
+    )
+    assert isinstance(catalog, Catalog)
+    table = catalog.tables[0]
+    assert (table.limits.rows, table.limits.groups) == (5, 2)
+    assert [c.keys for c in table.columns] == [None, None, None, ("f", "m")]
+    assert table.columns[2].keys_from == ("cities", "name")
+    assert table.columns[3].other == "other"
+    assert catalog.tables[1].public
+    assert str(catalog.purse("people").budget.cap) == "epsilon 1"
+    assert "f" not in repr(table.source).replace("Frame", "")

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sordino.toml is read as it is written, and what is wrong in it is said with its place."""
+
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sordino.errors import CatalogError
+from sordino.query.catalog import CsvFile, DuckdbTable, ForeignKey, Limits, ParquetFile
+from sordino.query.toml import read_catalog
+from sordino.query.types import Range, Type
+
+HOSPITAL = """
+[budget]
+epsilon = 0.3
+delta = 1e-6
+
+[tables.visits]
+parquet = "visits.parquet"
+unit = "patient_id"
+people = "patients"
+limits = { rows = 8, groups = 4, rows_per_group = 2 }
+[tables.visits.columns]
+visit_id = "integer"
+patient_id = "integer"
+disease = { type = "text", keys = ["flu", "asthma"], other = "other" }
+age = { type = "integer", bounds = [0, 120] }
+cost = { type = "real", bounds = [0.1, 5000] }
+day = { type = "date", bounds = [2023-01-01, 2024-12-31] }
+ward = { type = "integer", keys = { from = 1, to = 4 } }
+shift = { type = "date", keys = { from = 2024-01-01, to = 2024-01-02 } }
+city = { type = "text", keys_from = "cities.name" }
+
+[tables.drugs]
+csv = "drugs.csv"
+separator = ";"
+parent = "visits.visit_id"
+via = "visit"
+[tables.drugs.columns]
+visit = "integer"
+drug = "text"
+
+[tables.stays]
+duckdb = "hospital.duckdb"
+table = "stays"
+unit = "id"
+people = "patients"
+[tables.stays.columns]
+id = "integer"
+
+[tables.cities]
+parquet = "cities.parquet"
+public = true
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "sordino.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def said(folder: Path, text: str) -> str:
+    with pytest.raises(CatalogError) as caught:
+        read_catalog(write(folder, text))
+    return str(caught.value)
+
+
+def test_all_that_can_be_declared_is_read(tmp_path: Path) -> None:
+    cities = pa.table({"name": ["a"], "size": [1], "tags": [["x"]]})
+    pq.write_table(cities, tmp_path / "cities.parquet")
+    made = read_catalog(write(tmp_path, HOSPITAL))
+    visits, drugs, stays, public = made.tables
+    assert visits.source == ParquetFile(tmp_path / "visits.parquet")
+    assert visits.limits == Limits(rows=8, groups=4, rows_per_group=2)
+    assert (visits.unit, visits.people, drugs.people) == ("patient_id", "patients", "patients")
+    assert [column.name for column in visits.columns][:3] == ["visit_id", "patient_id", "disease"]
+    disease, age, cost, day, ward, shift, city = visits.columns[2:]
+    assert (disease.keys, disease.other) == (("flu", "asthma"), "other")
+    assert age.bounds == Range(Fraction(0), Fraction(120))
+    assert cost.bounds == Range(Fraction(1, 10), Fraction(5000))
+    assert day.bounds == Range(Fraction(2023), Fraction(2024))
+    assert ward.keys == (1, 2, 3, 4)
+    assert shift.keys == (date(2024, 1, 1), date(2024, 1, 2))
+    assert city.keys_from == ("cities", "name")
+    assert drugs.source == CsvFile(tmp_path / "drugs.csv", ";")
+    assert drugs.parent == ForeignKey("visit", "visits", "visit_id")
+    assert stays.source == DuckdbTable(tmp_path / "hospital.duckdb", "stays")
+    assert [(c.name, c.type) for c in public.columns] == [
+        ("name", Type.TEXT),
+        ("size", Type.INTEGER),
+    ]
+    assert str(made.purse("patients").budget.cap) == "epsilon 0.3"
+    assert made.purse("patients").slack == Fraction(1, 10**6)
+    assert made.path == tmp_path / "sordino.toml"
+
+
+def test_id_spaces_have_budgets_by_name(tmp_path: Path) -> None:
+    tables = "".join(
+        f'[tables.{name}]\ncsv = "x.csv"\nunit = "row"\npeople = "{name}"\ncolumns = {{ a = "text" }}\n'
+        for name in ("nurses", "patients")
+    )
+    budgets = "[budget.nurses]\nepsilon = 1\n[budget.patients]\nrho = 0.1\ndelta = 1e-9\n"
+    made = read_catalog(write(tmp_path, budgets + tables))
+    assert str(made.purse("nurses").budget.cap) == "epsilon 1"
+    assert str(made.purse("patients").budget.cap) == "rho 0.1"
+    assert "each needs a budget of its own" in said(tmp_path, "[budget]\nepsilon = 1\n" + tables)
+    mixed = "[budget]\nepsilon = 1\n[budget.nurses]\nepsilon = 1\n" + tables
+    assert "not both" in said(tmp_path, mixed)
+
+
+TABLE = '[budget]\nepsilon = 1\n[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns = { id = "text" }\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("[budget]", "[budge]", "the file has no entry 'budge'; there are budget, tables"),
+        ("epsilon = 1", "eps = 1", "has no entry 'eps'; there are epsilon, delta, rho, currency"),
+        ("epsilon = 1", "epsilon = nan", "budget: epsilon must be a positive number"),
+        ("epsilon = 1", "", "no budget is stated for 'people'"),
+        ("unit =", "units =", "it has no entry 'units'; there are parquet, csv"),
+        ('unit = "id"', "unit = 5", "unit must be text, got 5"),
+        ('unit = "id"', 'unit = "TODO"', "table 't': replace 'TODO' by the column"),
+        ('unit = "id"', 'via = "id"', "parent and via go together"),
+        ('unit = "id"', 'unit = "id"\npublic = "yes"', "public must be true or false"),
+        ('unit = "id"', 'unit = "id"\nlimits = 5', "limits must be a table of entries"),
+        ('unit = "id"', 'unit = "id"\nlimits = { row = 5 }', "limits has no entry 'row'"),
+        ('unit = "id"', 'unit = "id"\ntable = "t"', "table names a table in a duckdb file"),
+        ("csv =", "file =", "no entry 'file'"),
+        ('csv = "t.csv"', "", "exactly one of parquet, csv and duckdb"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nparquet = "x"', "exactly one of"),
+        ('csv = "t.csv"', 'csv = ""', "csv must be the name of a file"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nseparator = "ab"', "separator must be one character"),
+        ('csv = "t.csv"', 'parquet = "t"\nseparator = ";"', "separator is for csv files"),
+        ('csv = "t.csv"', 'duckdb = "t.duckdb"', "state both or neither"),
+        ('columns = { id = "text" }', "", "state its columns"),
+        ('id = "text"', 'id = "string"', "column 'id': 'string' is not a type; the types are"),
+        ('id = "text"', 'id = { typ = "text" }', "column 'id': it has no entry 'typ'"),
+        ('id = "text"', "id = {}", "column 'id': state its type"),
+        ('id = "text"', "id = 5", "column 'id': it must be a table of entries"),
+        (
+            'id = "text"',
+            'id = "text", a = { type = "integer", keys = { from = 1 } }',
+            "column 'a': None is not a value of type integer",
+        ),
+        (
+            'id = "text"',
+            'id = "text", a = { type = "integer", keys = { from = 1, up_to = 3 } }',
+            "keys has no entry 'up_to'; there are from, to",
+        ),
+    ],
+)
+def test_a_mistake_is_said_with_its_place(tmp_path: Path, old: str, new: str, text: str) -> None:
+    assert old in TABLE
+    read_catalog(write(tmp_path, TABLE))
+    found = said(tmp_path, TABLE.replace(old, new, 1))
+    assert text in found
+    assert found.startswith("sordino.toml: ")
+
+
+def test_what_is_no_toml_is_told_the_line(tmp_path: Path) -> None:
+    found = said(tmp_path, "[budget]\nepsilon = \n")
+    assert found.startswith("sordino.toml is not TOML: ")
+    assert "line 2" in found
+
+
+def test_what_is_no_text_or_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="write one with 'sordino init'"):
+        read_catalog(tmp_path / "nope.toml")
+    with pytest.raises(CatalogError, match="cannot be read"):
+        read_catalog(tmp_path)
+    (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(CatalogError, match="must be text in UTF-8"):
+        read_catalog(tmp_path / "x.toml")
+
+
+def test_a_public_file_without_declared_columns_must_be_there(tmp_path: Path) -> None:
+    text = '[tables.c]\nparquet = "c.parquet"\npublic = true\n'
+    assert "there is no file" in said(tmp_path, text)
+    assert "state its columns" in said(tmp_path, text.replace("parquet =", "csv ="))

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans made by hand, so that a release can be tested without a planner and without an engine."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from sordino.engine.sealed import Sealed
+from sordino.ledger.protocol import Receipt
+from sordino.mechanisms import Laplace
+from sordino.mechanisms.partitions import KeySelection
+from sordino.plan.bounded import Bounded, Cells, Part, RowCount, Shares, Statistic
+from sordino.plan.plan import Added, Direct, Formula, Plan, Release
+from sordino.privacy import losses
+from sordino.privacy.currency import PURE, Price
+from sordino.query.tree import (
+    Field,
+    Key,
+    KeyRef,
+    Kind,
+    Measure,
+    MeasureRef,
+    Output,
+    Post,
+    PostScalar,
+    Query,
+    Scan,
+)
+from sordino.query.types import Range, Type, Value
+
+DISEASE = Field("f0", Type.TEXT, "disease")
+COST = Field("f1", Type.REAL, "cost")
+AGE = Field("f2", Type.INTEGER, "age")
+WIDE = Range(Fraction(0), Fraction(120))
+CONFIDENCE = Fraction(95, 100)
+ALONE = Shares(rows=1, alone=True)
+
+RECEIPT = Receipt(
+    number=7,
+    people="people",
+    price=Price(PURE, 500_000_000),
+    slack=Fraction(0),
+    left=Price(PURE, 500_000_000),
+    slack_left=Fraction(1, 10**6),
+    fingerprint="f" * 64,
+)
+
+
+def key(*domain: Value, title: str = "disease", other: Value = None, type: Type = Type.TEXT) -> Key:  # noqa: A002
+    scalar = Field(f"k_{title}", type, title)
+    return Key(scalar, title, tuple(domain) or None, other)
+
+
+def make(
+    *,
+    keys: tuple[Key, ...] = (),
+    measures: tuple[Measure, ...] = (Measure(Kind.COUNT),),
+    outputs: tuple[Output, ...] | None = None,
+    parts: tuple[Part, ...] = (Cells((RowCount(),)),),
+    releases: tuple[Release, ...] | None = None,
+    formulas: tuple[Formula, ...] = (Direct(0),),
+    shares: Shares = ALONE,
+    selection: KeySelection | None = None,
+    diagnostics: tuple[tuple[str, int], ...] = (),
+    **post: Any,
+) -> Plan:
+    """Return a plan: by default, how many rows each group has, with noise of scale 2."""
+    if outputs is None:
+        outputs = (
+            *(Output(k.title, KeyRef(i, k.type)) for i, k in enumerate(keys)),
+            *(Output(f"m{i}", MeasureRef(i, _type(m))) for i, m in enumerate(measures)),
+        )
+    if releases is None:
+        releases = (added(0, 0),)
+    query = Query(Scan("visits", ()), keys, measures, Post(outputs, **post), "SELECT ...")
+    return Plan(
+        query=query,
+        bounded=Bounded(query.rows, keys, shares, parts),
+        people="people",
+        releases=releases,
+        formulas=formulas,
+        keys=selection,
+        diagnostics=diagnostics,
+        loss=losses.pure(epsilon=Fraction(1, 2)).under("add_remove"),
+        slack=Fraction(0),
+        confidence=CONFIDENCE,
+        epsilon=Fraction(1, 2),
+        fingerprint="f" * 64,
+    )
+
+
+def added(part: int, column: int, *, step: Fraction = Fraction(1), scale: int = 2) -> Added:
+    return Added(part, column, Laplace(sensitivity=1, epsilon=Fraction(1, scale)), step)
+
+
+def sealed(*tables: dict[str, Any] | pa.Table) -> Sealed[tuple[pa.Table, ...]]:
+    return Sealed(tuple(pa.table(t) if isinstance(t, dict) else t for t in tables))
+
+
+def titled(plan: Plan, scalar: PostScalar, title: str = "x") -> Plan:
+    """Return the plan with one more output."""
+    post = plan.query.post
+    outputs = (*post.outputs, Output(title, scalar))
+    query = replace(plan.query, post=replace(post, outputs=outputs))
+    return replace(plan, query=query)
+
+
+def statistics(*found: Statistic) -> tuple[Part, ...]:
+    return (Cells(found),)
+
+
+def _type(measure: Measure) -> Type:
+    if measure.kind in (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT):
+        return Type.INTEGER
+    if measure.kind in (Kind.MODE, Kind.TOP):
+        return Type.TEXT
+    return Type.REAL
