@@ -23,7 +23,7 @@ from sordino.session import Left
 
 NARROWEST, WIDEST = 60, 100
 INDENT = (0, 2, 0, 4)
-_GAUGE = 40
+_GAUGE = 24
 
 
 def show(folder: Path, console: Console | None = None) -> None:
@@ -75,23 +75,24 @@ def _show_answer(console: Console, number: int, question: Question, answer: Answ
     console.print()
     console.print(Padding(Text(question.code, style="green"), (0, 0, 0, 4), expand=False))
     console.print()
-    console.print(Padding(table_of(answer), INDENT, expand=False))
+    sign = "+/-" if console.options.ascii_only else "±"
+    console.print(Padding(table_of(answer, sign), INDENT, expand=False))
 
 
-def table_of(answer: Answer) -> Table:
+def table_of(answer: Answer, sign: str = "±") -> Table:
     """Return an answer as a table: values in colour, their error bars beside them."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for column in answer.columns:
         table.add_column(column.title, justify="right" if column.noisy else "left")
     for row in range(len(answer)):
-        table.add_row(*(_cell(column, row) for column in answer.columns))
+        table.add_row(*(_cell(column, row, sign) for column in answer.columns))
     return table
 
 
-def _cell(column: Column, row: int) -> Text:
+def _cell(column: Column, row: int, sign: str) -> Text:
     if column.noisy:
         value, width = pair(column, row)
-        return Text.assemble((value, "bold cyan"), f" ± {width}")
+        return Text.assemble((value, "bold cyan"), f" {sign} {width}")
     style = "" if column.kind == "key" else "bold cyan"
     behind = "" if column.gap is None else f" (at most {column.gap:,.0f} visits behind the best)"
     return Text.assemble((str(column.cell(row)), style), (behind, "dim"))
@@ -112,8 +113,9 @@ def _show_refusal(console: Console, hospital: so.Session) -> None:
 def _show_budget(console: Console, left: Left) -> None:
     share = float(left.left.value / left.cap.value)
     full = round(share * _GAUGE)
+    filled, empty = ("#", ".") if console.options.ascii_only else ("━", "─")
     gauge = Text.assemble(
-        ("    what is left  ", "bold"), ("━" * full, "cyan"), ("━" * (_GAUGE - full), "dim"),
+        ("    what is left  ", "bold"), (filled * full, "cyan"), (empty * (_GAUGE - full), "dim"),
         f"  {left.left} of {left.cap}",
     )  # fmt: skip
     console.print(gauge)
@@ -127,13 +129,15 @@ def _draw(console: Console, answer: Answer, path: Path) -> None:
         console.print(Padding(Text(str(error), style="dim"), INDENT, expand=False))
     else:
         console.print(Padding(Text(f"The first answer as a picture: {path}"), INDENT, expand=False))
+        console.print()
 
 
 def _closing(catalog: Path, left: Left) -> Padding:
     spent = float(left.cap.value - left.left.value)
     text = Text.assemble(
         f"To whoever reads all of it, nothing becomes more than e^{spent:.3g} = {exp(spent):.1f} "
-        "times as likely because one patient is in the data or is not.\n\n",
+        "times as likely because one patient is in the data or is not, but for one chance in a "
+        "million that a city is told.\n\n",
         ("Next: ", "bold"),
         f"start {sys.executable}, type the two green lines at the top, and ask something of your "
         f"own; {catalog} shows what an owner declares, and docs/sql.md what can be asked.",

@@ -136,7 +136,7 @@ def explain(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Say what an answer would cost and how accurate it would be; the data is not touched."""
+    """Say what an answer would cost and how far off it would be."""
     from sordino.cli.explain import Request  # rich and sqlglot are loaded only here
     from sordino.cli.explain import explain as show
 

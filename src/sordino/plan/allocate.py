@@ -13,6 +13,7 @@ from sordino.exact.rational import Number, confidence_level
 from sordino.mechanisms.partitions import KeySelection
 from sordino.plan.asked import Asked, read_asked, read_slack
 from sordino.plan.bound import bound
+from sordino.plan.keys import loss_of_keys, selection, slack_of_keys
 from sordino.plan.limits import people_of
 from sordino.plan.noise import additive, root_down
 from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Vote
@@ -93,7 +94,7 @@ def allocate(
         keys=keys,
         diagnostics=work.diagnostics(),
         loss=loss_of(releases, keys),
-        slack=Fraction(0) if keys is None else keys.delta,
+        slack=Fraction(0) if keys is None else slack_of_keys(keys),
         confidence=level,
         epsilon=asked.epsilon,
         fingerprint="",
@@ -106,13 +107,13 @@ def loss_of(releases: tuple[Release, ...], keys: KeySelection | None) -> Loss:
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
-        Loss: the sum, but for an event whose probability is the delta of ``keys``.
+        Loss: the sum, but for an event whose probability is the slack of ``keys``.
         Numerics: as for Loss.
         Proof: docs/proofs/queries.md, theorems 3 to 5.
     """
     parts = [_loss(release) for release in releases]
     if keys is not None:
-        parts.append(losses.pure(epsilon=keys.epsilon))
+        parts.append(loss_of_keys(keys))
     return compose(parts).under("add_remove")
 
 
@@ -185,12 +186,7 @@ class _Work:
         groups = 1 if self.bounded.shares.alone else self.bounded.shares.groups
         if groups is None:
             raise ValueError("keys are discovered only where the groups of a unit are limited")
-        return KeySelection(
-            epsilon=root_down(2 * share) if self.rho else share,
-            delta=slack,
-            groups=groups,
-            neighbours="add_remove",
-        )
+        return selection(share, slack, groups, rho=self.rho)
 
     def _added(self, place: Place) -> Added:
         shift = column_shift(self.bounded, place.part, place.column)

@@ -56,6 +56,14 @@ def expected(plan: Plan, scalar: PostScalar, *, rows: float | None = None) -> Ex
     return Expected(found.half_width + 0.5, found.about)
 
 
+def is_noisy(plan: Plan, scalar: PostScalar) -> bool:
+    """Tell whether a column is made from any release, and not from public keys alone.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return any(True for _ in _used(plan, scalar))
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What half-widths are made from: a plan, the confidence of each release, a size of groups."""

@@ -10,13 +10,14 @@ from html import escape
 from typing import assert_never
 
 from sordino.exact.rational import Number, positive
-from sordino.plan.expect import Expected, expected, short
+from sordino.plan.expect import Expected, expected, is_noisy, short
+from sordino.plan.keys import loss_of_keys
 from sordino.plan.picture import as_dot, as_svg
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.plan.words import keys_in_words, limits_in_words, noise, what, why
 from sordino.privacy.currency import Price
 from sordino.query.catalog import Purse
-from sordino.query.tree import KeyRef, Kind, Literal, MeasureRef, Output
+from sordino.query.tree import Kind, MeasureRef, Output
 
 RELEASES = ("released", "noise", "one unit moves it by", "price", "share")
 COLUMNS = ("column", "half-width", "about")
@@ -54,10 +55,11 @@ class Explanation:
                 (what(plan, release), noise(release), why(plan, release), f"{spent:.4g}", part)
             )
         if plan.keys is not None:
-            rho, epsilon = self.price.currency.kind == "rho", float(plan.keys.epsilon)
-            spent = epsilon**2 / 2 if rho else epsilon
+            loss = loss_of_keys(plan.keys)
+            spent = loss.rho if self.price.currency.kind == "rho" else float(loss.pure or 0)
             moves = f"at most 1 in each of {plan.keys.groups} groups"
-            told = f"optimal law, delta {float(plan.slack):.3g}"
+            law = "threshold, Gaussian" if plan.keys.method == "gaussian" else "optimal law"
+            told = f"{law}, delta {float(plan.slack):.3g}"
             lines.append(("keys", told, moves, f"{spent:.4g}", f"{100 * spent / total:.0f} %"))
         return lines
 
@@ -114,7 +116,7 @@ def explain(plan: Plan, purse: Purse, *, expected_rows: Number | None = None) ->
     columns = tuple(
         (output.title, expected(plan, output.scalar, rows=rows))
         for output in plan.query.post.outputs
-        if not isinstance(output.scalar, KeyRef | Literal)
+        if is_noisy(plan, output.scalar)
     )
     return Explanation(
         plan=plan,

@@ -77,7 +77,7 @@ def graph_of(plan: Plan) -> Graph:
     selected: list[int] = []
     if plan.keys is not None:
         units = graph.add("units by group", "exact", PRIVATE, [rows])
-        needed = f"kept from about {plan.keys.count_for(0.95)} units"
+        needed = f"from {plan.keys.count_for(0.95):,} units on"
         selected = [graph.add("keys", needed, NOISY, [units])]
     noisy = []
     for release in plan.releases:

@@ -10,12 +10,12 @@ from typing import TypeAlias
 from sordino.errors import MissingBound, UnknownName
 from sordino.exact.rational import Number, positive
 from sordino.plan.allocate import plan_question
-from sordino.plan.expect import expected
+from sordino.plan.expect import expected, is_noisy
 from sordino.plan.limits import people_of
 from sordino.plan.plan import Mean, Plan, Ranked, Spread
 from sordino.privacy.calibrate import least
 from sordino.query.catalog import Catalog, Limits
-from sordino.query.tree import KeyRef, Kind, Literal, MeasureRef, Output, Query
+from sordino.query.tree import Kind, MeasureRef, Output, Query
 
 Width: TypeAlias = "Number | str"
 Wanted: TypeAlias = "Width | Mapping[str, Width]"
@@ -84,7 +84,7 @@ def plan_within(
 
 def _targets(plan: Plan, within: Wanted, rows: float | None) -> list[tuple[Output, float]]:
     """Return the half-width wanted for each column that has noise."""
-    noisy = [output for output in plan.query.post.outputs if not _is_public(output)]
+    noisy = [output for output in plan.query.post.outputs if is_noisy(plan, output.scalar)]
     if isinstance(within, Mapping):
         titles = {output.title.casefold(): output for output in noisy}
         wanted = {name.casefold(): width for name, width in within.items()}
@@ -162,10 +162,6 @@ def _near(plan: Plan, targets: list[tuple[Output, float]], rows: float | None) -
     widths = [(expected(plan, output.scalar, rows=rows).half_width, w) for output, w in targets]
     factor = max(min((found or 0.0) / width, 1e3) for found, width in widths)
     return _place_at(max(factor, 1e-8))
-
-
-def _is_public(output: Output) -> bool:
-    return isinstance(output.scalar, KeyRef | Literal)
 
 
 def _price(place: int) -> Fraction:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from sordino.errors import CatalogError
 from sordino.exact.rational import brief
-from sordino.query.catalog import Catalog, Column, CsvFile, Purse, Table
+from sordino.query.catalog import Catalog, Column, CsvFile, Frame, Purse, Table
 from sordino.query.names import among
 from sordino.query.schemas import Found, Reader, Schema, schema_of
 from sordino.query.types import Type
@@ -111,13 +111,18 @@ def _source(table: Table, reader: Reader | None) -> Iterator[Finding]:
         hint = "open the catalog to see"
         yield Finding(Severity.NOTE, table.name, "its DuckDB file was not looked at", hint)
         return
-    held = {column.name.casefold(): column for column in schema}
+    exact = isinstance(table.source, CsvFile | Frame)  # DuckDB knows no case of letters
+    held = {_folded(column.name, exact): column for column in schema}
     for column in table.columns:
-        found = held.get(column.name.casefold())
+        found = held.get(_folded(column.name, exact))
         if found is None:
             yield _absent(table, column, schema)
         elif not isinstance(table.source, CsvFile):
             yield from _fit(table, column, found)
+
+
+def _folded(name: str, exact: bool) -> str:
+    return name if exact else name.casefold()
 
 
 def _absent(table: Table, column: Column, schema: Schema) -> Finding:
@@ -214,7 +219,7 @@ def _unit(table: Table) -> Iterator[Finding]:
             Severity.NOTE,
             table.name,
             f"no limit of rows is stated, so {DEFAULT_ROWS} rows of one person count in full",
-            "state what most people stay below, as in limits = { rows = 5 }; fewer rows mean less noise",
+            "state what most people stay below, as in limits = { rows = 5 }; fewer mean less noise",
         )
     unit = table.column(table.unit) if table.unit else None
     if unit is not None and unit.type is Type.TEXT and _FREE_TEXT.search(_words(unit)):

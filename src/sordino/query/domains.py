@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
@@ -153,11 +154,13 @@ def _of_range(call: Call) -> Domain:
     return None
 
 
+@lru_cache(maxsize=256)
 def _integers(bounds: Range) -> Domain:
     low, high = math.ceil(bounds.low), math.floor(bounds.high)
     return tuple(range(low, high + 1)) if 0 <= high - low < MOST else None
 
 
+@lru_cache(maxsize=256)
 def _days(years: Range) -> tuple[date, ...] | None:
     low, high = math.ceil(years.low), math.floor(years.high)
     if not 1 <= low <= high <= 9999:

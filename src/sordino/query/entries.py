@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -51,6 +52,8 @@ def _integer(value: object) -> int | None:
 def _text(value: object) -> str | None:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, UUID):
+        return str(value)
     whole = _integer(value)
     return None if whole is None else str(whole)
 

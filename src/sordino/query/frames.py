@@ -2,13 +2,15 @@
 """Tables in memory: pandas, polars, Arrow and dictionaries of columns, as Arrow.
 
 The type of a column is that of its schema, and never guessed from values: a guess would change with
-the data. Where the schema tells nothing, the owner says it.
+the data. Where the schema tells nothing, the owner says the type, or what is declared implies it:
+keys have a type, bounds are those of real numbers or of days, and ids can always be text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from datetime import date
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from sordino.query.catalog import ROW, Catalog, Column, Frame, Table
 from sordino.query.entries import read_entries
 from sordino.query.names import about, among
 from sordino.query.types import Type
-from sordino.query.values import read_type
+from sordino.query.values import read_type, read_value
 
 _SAYS_NOTHING = "tells nothing of its type; say it, as in types={{{!r}: 'text'}}, or leave it out"
 _UNSUPPORTED = "is not supported; convert it, or leave the column out"
@@ -32,7 +34,7 @@ def frame_catalog(
     unit: str,
     name: str = "data",
     bounds: Mapping[str, object] | None = None,
-    keys: Mapping[str, Iterable[object] | str] | None = None,
+    keys: Mapping[str, Iterable[object]] | None = None,
     other: Mapping[str, object] | None = None,
     types: Mapping[str, str] | None = None,
     rows: int | None = None,
@@ -49,8 +51,10 @@ def frame_catalog(
     ``keys`` has a list for a column, or ``"table.column"`` of a public table that holds them.
     """
     purse = declare.purse(epsilon=epsilon, delta=delta, rho=rho, currency=currency)
+    keys = {name: _listed(stated) for name, stated in (keys or {}).items()}
     with about(f"table {name!r}"):
-        held = to_arrow(frame, types=types or {})
+        implied = _implied(unit, bounds or {}, keys)
+        held = to_arrow(frame, types=types or {}, implied=implied)
         _refuse_unit(held, frame, unit)
         columns = columns_of(held, bounds=bounds, keys=keys, other=other)
     private = declare.table(
@@ -76,7 +80,7 @@ def columns_of(
     held: Any,
     *,
     bounds: Mapping[str, object] | None = None,
-    keys: Mapping[str, Iterable[object] | str] | None = None,
+    keys: Mapping[str, Iterable[object]] | None = None,
     other: Mapping[str, object] | None = None,
 ) -> list[Column]:
     """Return the columns of a plain Arrow table with what is declared of them."""
@@ -95,8 +99,14 @@ def columns_of(
     ]
 
 
-def to_arrow(frame: object, *, types: Mapping[str, str]) -> Any:
-    """Return an Arrow table of plain types; its errors depend on the schema alone."""
+def to_arrow(
+    frame: object, *, types: Mapping[str, str], implied: Mapping[str, Type] | None = None
+) -> Any:
+    """Return an Arrow table of plain types; its errors depend on the schema alone.
+
+    ``types`` are those that the owner states, ``implied`` those of columns whose schema tells
+    nothing.
+    """
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     columns = _columns(frame)
@@ -105,10 +115,52 @@ def to_arrow(frame: object, *, types: Mapping[str, str]) -> Any:
     for name, values in columns.items():
         with about(f"column {name!r}"):
             stated = read_type(types[name]) if name in types else None
-            made[name] = _arrow_column(name, values, stated)
+            wanted = _Wanted(name, stated, (implied or {}).get(name))
+            made[name] = _arrow_column(wanted, values)
     if len({len(column) for column in made.values()}) > 1:
         raise CatalogError("all columns must have the same length")
     return pa.table(made)
+
+
+class _Wanted(NamedTuple):
+    """A column with the type that was stated for it, and the one that is implied otherwise."""
+
+    name: str
+    stated: Type | None
+    implied: Type | None
+
+    def or_else(self, kind: Type) -> _Wanted:
+        return self._replace(stated=self.stated or kind)
+
+
+def _implied(
+    unit: str, bounds: Mapping[str, object], keys: Mapping[str, Iterable[object]]
+) -> dict[str, Type]:
+    """Return the types that public declarations imply, where the schema tells nothing."""
+    found = {unit: Type.TEXT} if isinstance(unit, str) else {}
+    for name, ends in bounds.items():
+        days = isinstance(ends, tuple | list) and any(isinstance(end, date) for end in ends)
+        found[name] = Type.DATE if days else Type.REAL
+    for name, listed in keys.items():
+        if isinstance(listed, tuple):
+            first = next((key for key in listed if key is not None), None)
+            kind = next((kind for kind in Type if _is_key(kind, first)), None)
+            found |= {} if kind is None else {name: kind}
+    return found
+
+
+def _listed(keys: Iterable[object]) -> Iterable[object]:
+    """Return keys so that they can be gone through twice; what is no list is refused later."""
+    again = isinstance(keys, str) or not isinstance(keys, Iterable)
+    return keys if again else tuple(keys)
+
+
+def _is_key(kind: Type, key: object) -> bool:
+    try:
+        read_value(kind, key)
+    except CatalogError:
+        return False
+    return True
 
 
 def _keys(stated: object) -> dict[str, Any]:
@@ -149,40 +201,41 @@ def _columns(frame: object) -> dict[str, Any]:
     return columns
 
 
-def _arrow_column(name: str, values: Any, stated: Type | None) -> Any:
+def _arrow_column(wanted: _Wanted, values: Any) -> Any:
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     if type(values).__module__.partition(".")[0] == "pandas":
-        return _from_pandas(name, values, stated)
+        return _from_pandas(wanted, values)
     if isinstance(values, np.ndarray):
-        return _from_numpy(name, values, stated)
+        return _from_numpy(wanted, values)
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        return _from_arrow(name, values, stated)
+        return _from_arrow(wanted, values)
     if hasattr(values, "__arrow_c_stream__"):  # a polars Series
-        return _from_arrow(name, pa.chunked_array(values), stated)
+        return _from_arrow(wanted, pa.chunked_array(values))
     if isinstance(values, list | tuple):
-        return _one_by_one(name, values, stated, f"a {type(values).__name__}")
+        return _one_by_one(wanted, values, f"a {type(values).__name__}")
     raise CatalogError(
         f"it must be an array or a list, not a value of type {type(values).__name__}"
     )
 
 
-def _from_arrow(name: str, column: Any, stated: Type | None) -> Any:
-    kind = stated or type_of(column.type)
+def _from_arrow(wanted: _Wanted, column: Any) -> Any:
+    is_null = str(column.type) == "null"
+    kind = wanted.stated or (wanted.implied if is_null else type_of(column.type))
     if kind is None:
-        said = _SAYS_NOTHING.format(name) if str(column.type) == "null" else _UNSUPPORTED
+        said = _SAYS_NOTHING.format(wanted.name) if is_null else _UNSUPPORTED
         raise CatalogError(f"the Arrow type {column.type} {said}")
     return plain(column, kind)
 
 
-def _from_numpy(name: str, values: np.ndarray[Any, Any], stated: Type | None) -> Any:
+def _from_numpy(wanted: _Wanted, values: np.ndarray[Any, Any]) -> Any:
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     if values.ndim != 1 or isinstance(values, np.ma.MaskedArray):
         raise CatalogError("it must be an array of one dimension without a mask")
     if values.dtype.kind in "OUT":
-        known = stated if values.dtype.kind == "O" else stated or Type.TEXT
-        return _one_by_one(name, values.tolist(), known, f"dtype {values.dtype}")
+        known = wanted if values.dtype.kind == "O" else wanted.or_else(Type.TEXT)
+        return _one_by_one(known, values.tolist(), f"dtype {values.dtype}")
     if values.dtype.kind not in "biufM" or values.dtype == np.dtype("M8"):
         raise CatalogError(f"dtype {values.dtype} {_UNSUPPORTED}")
     if values.dtype.kind == "M" and np.datetime_data(values.dtype) not in _PLAIN_UNITS:
@@ -190,7 +243,7 @@ def _from_numpy(name: str, values: np.ndarray[Any, Any], stated: Type | None) ->
     elif values.dtype.kind == "f":
         with np.errstate(over="ignore"):  # a number beyond the largest double is infinite
             values = values.astype(np.float64)
-    return _from_arrow(name, pa.array(values.astype(values.dtype.newbyteorder("="))), stated)
+    return _from_arrow(wanted, pa.array(values.astype(values.dtype.newbyteorder("="))))
 
 
 def _moments(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -202,22 +255,23 @@ def _moments(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.where(inside, values, np.datetime64("NaT")).astype("M8[us]")
 
 
-def _from_pandas(name: str, series: Any, stated: Type | None) -> Any:
+def _from_pandas(wanted: _Wanted, series: Any) -> Any:
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     dtype, label = series.dtype, f"dtype {series.dtype}"
     if label == "dtype category":  # what categories there are is data, so they become no keys
         dtype = dtype.categories.dtype
         if _is_loose(dtype):
-            stated = stated or Type.TEXT
+            wanted = wanted.or_else(Type.TEXT)
     elif isinstance(dtype, np.dtype):
-        return _from_numpy(name, series.to_numpy(), stated)
+        return _from_numpy(wanted, series.to_numpy())
     if _is_loose(dtype):
-        known = Type.TEXT if type(dtype).__name__ == "StringDtype" else None
-        return _one_by_one(name, series.tolist(), stated or known, label)
+        is_text = type(dtype).__name__ == "StringDtype"
+        known = wanted.or_else(Type.TEXT) if is_text else wanted
+        return _one_by_one(known, series.tolist(), label)
     if type(dtype).__name__ in ("PeriodDtype", "IntervalDtype", "SparseDtype"):
         raise CatalogError(f"{label} {_UNSUPPORTED}")
-    return _from_arrow(name, pa.Array.from_pandas(series), stated)
+    return _from_arrow(wanted, pa.Array.from_pandas(series))
 
 
 def _is_loose(dtype: Any) -> bool:
@@ -225,11 +279,12 @@ def _is_loose(dtype: Any) -> bool:
     return str(dtype) == "object" or getattr(dtype, "storage", "") == "python"
 
 
-def _one_by_one(name: str, values: Iterable[object], stated: Type | None, label: str) -> Any:
+def _one_by_one(wanted: _Wanted, values: Iterable[object], label: str) -> Any:
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
-    if stated is None:
-        raise CatalogError(f"{label} {_SAYS_NOTHING.format(name)}")
+    kind = wanted.stated or wanted.implied
+    if kind is None:
+        raise CatalogError(f"{label} {_SAYS_NOTHING.format(wanted.name)}")
     arrow = {
         Type.INTEGER: pa.int64(),
         Type.REAL: pa.float64(),
@@ -238,7 +293,7 @@ def _one_by_one(name: str, values: Iterable[object], stated: Type | None, label:
         Type.DATE: pa.date32(),
         Type.TIMESTAMP: pa.timestamp("us"),
     }
-    return pa.array(read_entries(stated, values), arrow[stated])
+    return pa.array(read_entries(kind, values), arrow[kind])
 
 
 def _refuse_unit(held: Any, frame: object, unit: str) -> None:

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.errors import QueryError
+from sordino.errors import QueryError, SealedError
 from sordino.query.catalog import Limits
 from sordino.testing.trace import Exact, Prepared, look, prepare
 from tests.attack.neighbours.check import exact_faults, price_faults, public_faults
@@ -63,6 +65,28 @@ class Settings:
     salt: int
 
 
+class Ear(logging.Handler):
+    """Keeps why the engine failed, which is told to the owner alone."""
+
+    cause: BaseException | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.cause = record.exc_info[1] if record.exc_info else None
+
+
+@contextmanager
+def listening() -> Iterator[Ear]:
+    """Hear what the owner is told, in place of a screen."""
+    owner, ear = logging.getLogger("sordino.owner"), Ear()
+    owner.addHandler(ear)
+    before, owner.propagate = owner.propagate, False
+    try:
+        yield ear
+    finally:
+        owner.propagate = before
+        owner.removeHandler(ear)
+
+
 class Site:
     """The data sets of a world, each with its catalog and its engine."""
 
@@ -106,11 +130,12 @@ class Site:
         ]:
             tally.faults.append(Fault(fault, seed, sql))
         try:
-            exact = [look(engine, first, salt=settings.salt) for engine in self.engines]
+            with listening() as heard:
+                exact = [look(engine, first, salt=settings.salt) for engine in self.engines]
         except Exception as error:
-            cause = f"{type(error.__cause__ or error.__context__ or error).__name__}"
-            detail = str(error.__cause__ or error.__context__ or error)
-            tally.faults.append(Fault(f"the engine failed: {cause}", seed, sql, detail))
+            cause = heard.cause if isinstance(error, SealedError) else error
+            kind = f"the engine failed: {type(cause).__name__}"
+            tally.faults.append(Fault(kind, seed, sql, f"{cause}"))
             return
         self._compare(first, exact, Fault("", seed, sql), tally)
 

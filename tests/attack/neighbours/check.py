@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import assert_never
@@ -33,8 +34,8 @@ def price_faults(prepared: Prepared, purse: Purse, *, epsilon: Fraction) -> Iter
     rho = purse.budget.currency.kind == "rho"
     total = sum((lost(plan, place, rho=rho) for place in range(len(plan.releases))), Fraction(0))
     if plan.keys is not None:
-        total += plan.keys.epsilon**2 / 2 if rho else plan.keys.epsilon
-    if Fraction(prepared.price.nanos + 2, NANO) < total:
+        total += rho_of_pure(plan.keys.epsilon) if rho else plan.keys.epsilon
+    if Fraction(prepared.price.nanos + 2, NANO) < total * (1 - Fraction(1, 10**9)):
         yield "the price is less than what is lost"
     if not rho and Fraction(prepared.price.nanos - 2, NANO) > epsilon:
         yield "the price is more than was asked for"
@@ -58,11 +59,26 @@ def lost(plan: Plan, place: int, *, rho: bool) -> Fraction:
             return gaussian._square / (2 * gaussian.noise.variance)
         case Ranked():
             draws = (release.epsilon_value, release.epsilon_end, release.epsilon_end)
-            return sum((e * e / 8 if rho else e for e in draws), Fraction(0))
-        case Chosen(many=many, epsilon=epsilon):
-            return epsilon * epsilon / 8 / (many or 1) if rho else epsilon
+            return sum((rho_of_range(e) if rho else e for e in draws), Fraction(0))
+        case Chosen(epsilon=epsilon):
+            many = release.many or 1
+            return many * rho_of_range(epsilon / many) if rho else epsilon
         case _:
             raise AssertionError("an unknown release")
+
+
+def rho_of_pure(epsilon: Fraction) -> Fraction:
+    """Return the rho of a loss that is epsilon or -epsilon at worst."""
+    return epsilon * Fraction(math.tanh(float(epsilon) / 2))
+
+
+def rho_of_range(epsilon: Fraction) -> Fraction:
+    """Return the rho of a loss whose values lie within an interval of length epsilon."""
+    x = float(epsilon)
+    if x < 1e-3:
+        return epsilon * epsilon / 8 * (1 - Fraction(1, 10**6))
+    ratio = x / -math.expm1(-x)
+    return Fraction(ratio - 1 - math.log(ratio))
 
 
 def _rho_of_laplace(laplace: Laplace) -> Fraction:

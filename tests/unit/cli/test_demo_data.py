@@ -1,22 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 from hashlib import sha256
+from pathlib import Path
 
-from sordino.cli.demo_data import PERSONS, WARDS, people
+import numpy as np
 
-DIGEST = "2c805f522d10ee5426649e99a149a065a84648605aa8fece8403e52a0e65e799"
+from sordino.cli.demo_data import DISEASES, PATIENTS, REGIONS, tables, write
+from sordino.query.toml import read_catalog
 
-
-def test_the_persons_are_the_same_on_every_machine() -> None:
-    made = repr([tuple(person) for person in people()])
-    assert sha256(made.encode()).hexdigest() == DIGEST
-
-
-def test_every_person_is_plausible() -> None:
-    made = people()
-    assert len(made) == PERSONS
-    assert {person.ward for person in made} == set(WARDS)
-    assert all(0 <= person.age <= 95 and 0 <= person.days < 40 for person in made)
+DIGEST = "83413cf39f482ed4af4b588c92be5268feac4a49b5581b9b6055d03362195ffb"
 
 
-def test_some_stays_are_long_enough_to_be_clamped() -> None:
-    assert 50 < sum(person.days > 30 for person in people()) < 200
+def test_the_tables_are_the_same_on_every_machine() -> None:
+    state = sha256()
+    for name, columns in tables().items():
+        for title, column in columns.items():
+            state.update(f"{name}.{title}".encode())
+            state.update("\n".join(map(str, column.tolist())).encode())
+    assert state.hexdigest() == DIGEST
+
+
+def test_there_are_about_a_hundred_thousand_visits_of_thirty_thousand_patients() -> None:
+    made = tables()
+    owners, visits = np.unique(made["visits"]["patient_id"], return_counts=True)
+    assert owners.size == PATIENTS == np.unique(made["patients"]["patient_id"]).size
+    assert 95_000 < visits.sum() < 105_000
+    assert 0.01 < (visits > 8).mean() < 0.1  # some are cut by the declared limit
+    assert set(made["visits"]["disease"]) == set(DISEASES)
+    assert set(made["cities"]["region"]) == set(REGIONS)
+
+
+def test_one_village_is_too_small_to_be_told() -> None:
+    assert (tables()["patients"]["city"] == "Little Foxley").sum() == 3
+
+
+def test_the_catalog_fits_the_files(tmp_path: Path) -> None:
+    catalog = read_catalog(write(tmp_path / "new"))
+    assert [table.name for table in catalog.tables] == ["visits", "patients", "cities"]
+    for table in catalog.tables:
+        assert {column.name for column in table.columns} <= set(tables()[table.name])

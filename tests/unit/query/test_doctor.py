@@ -20,7 +20,7 @@ from sordino.query.doctor import Finding, Severity, check
 ROWS = {"id": [1], "age": [30], "note": ["x"], "price": [1.5], "big": pa.array([1], pa.uint64())}
 FRAME = Frame(pa.table(ROWS))
 FEW = limits_of(rows=3)
-BUDGET = {"epsilon": 1, "delta": 1e-6}
+BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
 
 
 def catalog_of(*columns: Any, unit: str = "id", **budget: Any) -> Catalog:
@@ -105,10 +105,11 @@ def test_a_unit_of_free_text_or_of_every_row_is_remarked() -> None:
 def test_people_of_several_id_spaces_and_public_ids_are_remarked() -> None:
     one = table("a", FRAME, [column("id", "integer")], unit="id", limits=FEW)
     two = table("b", FRAME, [column("id", "integer")], unit="id", limits=FEW, people="staff")
-    public = table("c", FRAME, [column("ID", "integer")], public=True)
+    ids = Frame(pa.table({"Id": [1]}))
+    public = table("c", ids, [column("Id", "integer")], public=True)
     purses = {"people": purse(epsilon=1), "staff": purse(epsilon=1)}
     warning, note = check(catalog([one, two, public], purses))
-    assert (warning.severity, warning.where) == (Severity.WARNING, "c.ID")
+    assert (warning.severity, warning.where) == (Severity.WARNING, "c.Id")
     assert "people, staff have budgets of their own" in note.message
 
 

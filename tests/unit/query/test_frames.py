@@ -4,6 +4,7 @@
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -31,8 +32,9 @@ def kind_of(values: object) -> Type:
 
 
 def refused(frame: object, **more: Any) -> str:
+    stated: dict[str, Any] = {"unit": "row", "epsilon": 1} | more
     with pytest.raises(CatalogError) as caught:
-        frame_catalog(frame, **({"unit": "row", "epsilon": 1} | more))
+        frame_catalog(frame, **stated)
     return str(caught.value)
 
 
@@ -104,6 +106,28 @@ def test_where_the_schema_tells_nothing_the_owner_must_say_the_type(values: obje
     assert "tells nothing of its type" in refused({"x": values})
     assert "types={'x': 'text'}" in refused({"x": values})
     assert column(values, "integer").to_pylist()[0] == 1
+
+
+def test_what_is_declared_implies_the_type_where_the_schema_does_not() -> None:
+    frame = {"id": [1, UUID(int=2), 1.0], "age": [1, 2.5, "x"], "ward": ["a", 5, None]}
+    frame |= {"day": [date(2020, 1, 1), None, 5], "floor": pa.array([None] * 3)}
+    ends = date(2019, 1, 1), date(2021, 1, 1)
+    catalog = frame_catalog(
+        frame,
+        unit="id",
+        bounds={"age": (0, 9), "day": ends},
+        keys={"ward": iter(["a", "b"]), "floor": [None, 3]},
+        epsilon=1,
+    )
+    kinds = [column.type for column in catalog.tables[0].columns]
+    assert kinds == [Type.TEXT, Type.REAL, Type.TEXT, Type.DATE, Type.INTEGER]
+    source = catalog.tables[0].source
+    assert isinstance(source, Frame)
+    assert source.table["id"].to_pylist() == ["1", str(UUID(int=2)), "1"]
+    assert source.table["age"].to_pylist() == [1.0, 2.5, None]
+    held = {"id": np.array([1, 2]), "age": np.array([1, 2])}
+    typed = frame_catalog(held, unit="id", bounds={"age": (0, 9)}, epsilon=1)
+    assert {column.type for column in typed.tables[0].columns} == {Type.INTEGER}
 
 
 @pytest.mark.parametrize("kind", list(Type))
@@ -195,6 +219,7 @@ def test_what_is_declared_of_an_unknown_column_is_refused() -> None:
     assert "bounds names 'agee', which is not a column: age" in refused(frame, bounds={"agee": 1})
     assert "types names" in refused(frame, types={"agee": "text"})
     assert "keys names" in refused(frame, keys={"agee": [1]})
+    assert "keys must be a list" in refused(frame, keys={"age": 5})
     assert "the columns are age" in refused(frame, unit="person")
 
 

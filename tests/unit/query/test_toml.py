@@ -101,7 +101,8 @@ def test_all_that_can_be_declared_is_read(tmp_path: Path) -> None:
 
 def test_id_spaces_have_budgets_by_name(tmp_path: Path) -> None:
     tables = "".join(
-        f'[tables.{name}]\ncsv = "x.csv"\nunit = "row"\npeople = "{name}"\ncolumns = {{ a = "text" }}\n'
+        f'[tables.{name}]\ncsv = "x.csv"\nunit = "row"\npeople = "{name}"\n'
+        'columns = { a = "text" }\n'
         for name in ("nurses", "patients")
     )
     budgets = "[budget.nurses]\nepsilon = 1\n[budget.patients]\nrho = 0.1\ndelta = 1e-9\n"
