@@ -29,14 +29,15 @@ def number_pair(value: Held, half_width: float | None) -> tuple[str, ...]:
     """
     if half_width is None or not isinstance(value, int | float) or isinstance(value, bool):
         return (plain(value),)
-    width = _UP.create_decimal(Decimal(half_width))
-    if not width:
+    exact = Decimal(half_width)
+    if not exact:
         return plain(value), "0"
-    exponent = int(width.as_tuple().exponent)
-    last = min(exponent, 0) if isinstance(value, float) else 0
-    shown = _EXACT.quantize(Decimal(value), Decimal(1).scaleb(last)) if _fits(value) else None
-    if shown is None or not _SMALLEST <= exponent <= _LARGEST:
-        return f"{value:.6g}", f"{width:.2g}"
+    last = exact.adjusted() + 1 - _DIGITS
+    if not _SMALLEST <= last <= _LARGEST or not _fits(value):
+        return f"{value:.6g}", f"{_UP.create_decimal(exact):.2g}"
+    shown = _EXACT.quantize(Decimal(value), Decimal(1).scaleb(min(last, 0)))
+    # What rounding the value leaves out is added to the half-width.
+    width = _UP.create_decimal(_EXACT.add(exact, _EXACT.subtract(shown, Decimal(value)).copy_abs()))
     return f"{shown + 0:,f}", f"{_trimmed(width):,f}"
 
 
@@ -88,8 +89,6 @@ def _fits(value: float) -> bool:
 
 
 def _trimmed(width: Decimal) -> Decimal:
-    """Return a half-width without a last digit that is 0 behind the point."""
-    exponent = int(width.as_tuple().exponent)
-    if exponent >= 0 or width % Decimal(1).scaleb(exponent + 1):
-        return width
-    return _EXACT.quantize(width, Decimal(1).scaleb(exponent + 1))
+    """Return a half-width without zeros behind the point."""
+    whole = width == width.to_integral_value()
+    return _EXACT.quantize(width, Decimal(1)) if whole else width.normalize()

@@ -134,5 +134,3 @@ def _together(
         ]
         texts.append(f"SELECT {', '.join(chosen)} FROM (\n{select}\n)")
     return "\nUNION ALL\n".join(texts)
-
-

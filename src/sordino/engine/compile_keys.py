@@ -57,7 +57,9 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, later: bool, keep
     text = f"SELECT {', '.join(chosen)} FROM {scope.source(rows.step)}"
     others = [_other(writer, key, k) for key, k in zip(bounded.keys, keys, strict=True)]
     if any(other is not None for other in others):
-        named = [k if other is None else f"{other} AS {k}" for k, other in zip(keys, others, strict=True)]
+        named = [
+            k if other is None else f"{other} AS {k}" for k, other in zip(keys, others, strict=True)
+        ]
         every = [*(["u"] if reader.units else []), *named, *columns.values()]
         text = f"SELECT {', '.join(every)} FROM (\n{text}\n)"
     tests = [_listed(writer, key, k) for key, k in zip(bounded.keys, keys, strict=True)]
@@ -133,9 +135,7 @@ def _text(scope: Scope, argument: Scalar | None) -> str:
 
 
 def _total(scope: Scope, total: Total) -> str:
-    steps = whole_steps(
-        scope, scope.scalar(total.argument), total.low, total.high, total.exponent
-    )
+    steps = whole_steps(scope, scope.scalar(total.argument), total.low, total.high, total.exponent)
     if total.offset:
         steps = f"({steps} - {scope.writer.integer(total.offset)})"
     if total.power == 1:
@@ -146,9 +146,7 @@ def _total(scope: Scope, total: Total) -> str:
 
 def _bucket(scope: Scope, ranks: Ranks) -> str:
     writer = scope.writer
-    steps = whole_steps(
-        scope, scope.scalar(ranks.argument), ranks.low, ranks.high, ranks.exponent
-    )
+    steps = whole_steps(scope, scope.scalar(ranks.argument), ranks.low, ranks.high, ranks.exponent)
     place = f"({steps} - {writer.integer(ranks.low)})"
     if ranks.width == 1:
         return place

@@ -149,8 +149,7 @@ class PartMaker:
             return self._grouped(count, self.rows.step)
         keys = [*self.rows.keys, value]
         pairs = (
-            f"SELECT DISTINCT u, {', '.join(keys)} FROM {self.rows.step} "
-            f"WHERE {value} IS NOT NULL"
+            f"SELECT DISTINCT u, {', '.join(keys)} FROM {self.rows.step} WHERE {value} IS NOT NULL"
         )
         hashed = [writer.salt(), *(["u"] if self.hashed_unit else []), *keys]
         order = writer.dialect.hash.format(", ".join(hashed))

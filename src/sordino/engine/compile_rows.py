@@ -170,7 +170,9 @@ class Reader:
     def _derive(self, derive: Derive) -> Relation:
         below = self.rows(derive.rows)
         scope = self.scope(below)
-        made = [(field, scope.into(scope.raw(scalar), field.type)) for field, scalar in derive.fields]
+        made = [
+            (field, scope.into(scope.raw(scalar), field.type)) for field, scalar in derive.fields
+        ]
         columns = {field.name: self.writer.column(field.name) for field, _ in made}
         chosen = [f"{term.text} AS {columns[field.name]}" for field, term in made]
         chosen = [*self._unit(), *chosen] or ["NULL AS c"]
@@ -192,9 +194,10 @@ class Reader:
         on = " AND ".join(f"l.j{i} = {right}" for i, (_, right) in enumerate(sides))
         added = {field.name: self.writer.column(field.name) for field, _ in join.fields}
         taken = [f"r.{quoted(column)} AS {added[field.name]}" for field, column in join.fields]
-        chosen = ", ".join(
-            [*self._unit("l."), *(f"l.{c}" for c in below.columns.values()), *taken]
-        ) or "NULL AS c"
+        chosen = (
+            ", ".join([*self._unit("l."), *(f"l.{c}" for c in below.columns.values()), *taken])
+            or "NULL AS c"
+        )
         how = "LEFT JOIN" if join.outer else "JOIN"
         text = f"SELECT {chosen} FROM {left} {how} {public} AS r ON {on}"
         return Relation(self.writer.step("joined", text), {**below.columns, **added})
@@ -356,4 +359,3 @@ def is_costly(rows: Rows) -> bool:
         case JoinPublic() | JoinUnit() | PerUnit() | Window():
             return True
     assert_never(rows)
-

@@ -67,7 +67,9 @@ def _least(writer: Writer, shares: Shares) -> str:
     return "n" if limit is None else f"LEAST(n, {writer.integer(limit)})"
 
 
-def weight(writer: Writer, weights: Weights, shares: Shares, steps: int, *, prefix: str = "") -> str:
+def weight(
+    writer: Writer, weights: Weights, shares: Shares, steps: int, *, prefix: str = ""
+) -> str:
     """Return what a row weighs: floor(steps * share), by two whole divisions.
 
     floor(floor(x / a) / b) is floor(x / (a * b)), so nothing is lost by dividing twice.

@@ -44,9 +44,7 @@ class DuckdbEngine:
         self, catalog: Catalog, *, threads: int | None = None, memory_limit: str | None = None
     ) -> None:
         self.catalog = catalog
-        self._database = Database(
-            sources_of(catalog), threads=threads, memory_limit=memory_limit
-        )
+        self._database = Database(sources_of(catalog), threads=threads, memory_limit=memory_limit)
         with self._database.connection() as connection:
             self._bases = bases_of(catalog, connection)
         self._compiled = lru_cache(_STATEMENTS)(self._compile)

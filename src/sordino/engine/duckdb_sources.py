@@ -143,7 +143,9 @@ def read_header(line: str, separator: str) -> list[str]:
     """
     import csv  # only where there is a CSV file
 
-    return next(csv.reader([line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")], delimiter=separator), [])
+    return next(
+        csv.reader([line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")], delimiter=separator), []
+    )
 
 
 def literal(value: str) -> str:

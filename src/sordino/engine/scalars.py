@@ -98,7 +98,9 @@ class Scope:
             return term
         if kind is Type.REAL:
             return self.real(term)
-        return Term(self.writer.as_type(term.text, kind), kind, 63 if kind is Type.INTEGER else None)
+        return Term(
+            self.writer.as_type(term.text, kind), kind, 63 if kind is Type.INTEGER else None
+        )
 
     def function(self, name: str, *texts: str) -> str:
         """Return a function that the dialect spells."""

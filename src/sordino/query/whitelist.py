@@ -143,6 +143,8 @@ def check(tree: exp.Select) -> None:
     _measure(tree)
     for node in tree.walk():
         _refuse_subqueries(node)
+        if isinstance(node, exp.Select) and not node.expressions:
+            raise refusal("syntax", node, "SELECT lists no column", hint="add COUNT(*)")
         allowed = ALLOWED.get(type(node))
         if allowed is None:
             raise _unlisted(node)

@@ -184,3 +184,11 @@ def test_a_public_file_without_declared_columns_must_be_there(tmp_path: Path) ->
     text = '[tables.c]\nparquet = "c.parquet"\npublic = true\n'
     assert "there is no file" in said(tmp_path, text)
     assert "state its columns" in said(tmp_path, text.replace("parquet =", "csv ="))
+
+
+def test_the_example_of_the_page_is_a_catalog(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "catalog.md"
+    text = page.read_text("utf-8").split("```toml\n")[1].split("```")[0]
+    pq.write_table(pa.table({"name": ["a"]}), tmp_path / "cities.parquet")
+    made = read_catalog(write(tmp_path, text))
+    assert [table.name for table in made.tables] == ["visits", "prescriptions", "cities"]

@@ -38,7 +38,9 @@ def test_absent_groups_get_noise_like_all_others() -> None:
 
 
 def test_the_order_of_rows_from_the_engine_leaves_no_trace() -> None:
-    plan = make(keys=(key("a", "b"), key(1, 2, title="ward", type=Type.INTEGER)), releases=(SILENT,))
+    plan = make(
+        keys=(key("a", "b"), key(1, 2, title="ward", type=Type.INTEGER)), releases=(SILENT,)
+    )
     rows = [("a", 1, 10), ("a", 2, 20), ("b", 2, 40)]
     answers = []
     for listed in (rows, rows[::-1]):
@@ -102,9 +104,7 @@ def test_discovered_keys_are_those_that_enough_units_have_in_their_own_order() -
 
 def test_a_key_that_nobody_has_is_never_told() -> None:
     rule = KeySelection(epsilon=1, delta=1e-6, neighbours="add_remove")
-    plan = make(
-        keys=(key(),), parts=(Cells((UnitCount(),)),), releases=(SILENT,), selection=rule
-    )
+    plan = make(keys=(key(),), parts=(Cells((UnitCount(),)),), releases=(SILENT,), selection=rule)
     table = {"k0": [f"k{i}" for i in range(3000)], "s0": [1] * 3000}
     # Each is kept with probability 1e-6.
     assert len(release(plan, sealed(table), RECEIPT)) <= 2

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+from datetime import datetime
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.answer import Column
+from sordino.answer.charge import Charge, charge_from_json
+from sordino.answer.codec import from_bytes, to_bytes
+from sordino.privacy.currency import Currency, Price
+from sordino.query.types import Type
+from tests.unit.answer.sample import FULL, answer
+
+
+def test_an_answer_comes_back_from_its_bytes() -> None:
+    body = to_bytes(FULL)
+    assert from_bytes(body) == FULL
+    assert to_bytes(from_bytes(body)) == body
+    assert str(from_bytes(body)) == str(FULL)
+    assert from_bytes(body).record_json() == FULL.record_json()
+
+
+@given(
+    st.lists(st.text(), min_size=1),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1),
+)
+def test_texts_and_reals_of_any_kind_come_back(texts: list[str], reals: list[float]) -> None:
+    found = answer(
+        Column("a", Type.TEXT, "key", tuple(texts)), Column("b", Type.REAL, "key", tuple(reals))
+    )
+    assert from_bytes(to_bytes(found)) == found
+
+
+def test_moments_and_booleans_come_back() -> None:
+    moment = datetime(2024, 5, 6, 7, 8, 9, 10)  # noqa: DTZ001 - without a time zone, as all are
+    found = answer(
+        Column("a", Type.TIMESTAMP, "key", (moment, None)),
+        Column("b", Type.BOOLEAN, "key", (True, None)),
+    )
+    back = from_bytes(to_bytes(found))
+    assert back == found
+    assert back.columns[1].values[0] is True
+
+
+def test_a_charge_in_one_renyi_order_comes_back() -> None:
+    currency = Currency("renyi", Fraction(9, 2))
+    charge = Charge(1, "p", Price(currency, 5), Fraction(1, 3), Price(currency, 6), Fraction(0))
+    assert charge_from_json(charge.to_json()) == charge
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"answer":2}', b"{}"])
+def test_other_bytes_are_refused(body: bytes) -> None:
+    with pytest.raises(ValueError, match="not an answer"):
+        from_bytes(body)
