@@ -262,12 +262,22 @@ def _as_moment(value: Any) -> datetime | None:
 
 
 def base(value: Any, type_: Type) -> Any:
-    """Return a stored value as the base view has it."""
+    """Return a stored value as the base view has it; days and moments may be stored as numbers.
+
+    Such a number counts days or microseconds since 1970, as Arrow does.
+    """
+    if type_.is_time and isinstance(value, int):
+        value = _since_1970(value, 86_400_000_000 if type_ is Type.DATE else 1)
     made = cast(value, type_)
     if isinstance(made, float):
         return None if math.isnan(made) else made + 0.0
     if isinstance(made, str):
         return made.replace("\0", "")[:10_000]
-    if isinstance(made, date) and not timedelta(0) <= _moment(made) - datetime.min:
-        return None
     return made
+
+
+def _since_1970(count: int, unit: int) -> datetime | None:
+    try:
+        return datetime(1970, 1, 1) + timedelta(microseconds=count * unit)
+    except OverflowError:
+        return None

@@ -107,8 +107,8 @@ class Column:
 def half_width(value: float, low: float, high: float) -> float:
     """Return how far a value is from the farther end of its interval, rounded up.
 
-    >>> half_width(10, 7.5, 12.0), half_width(0.3, 0.1, 0.3)
-    (2.5, 0.2)
+    >>> half_width(10, 7.5, 12.0), half_width(0.5, 0.25, 0.75)
+    (2.5, 0.25)
 
     Guarantee: none needed; an answer is already private.
     """

@@ -35,7 +35,8 @@ def number_pair(value: Held, half_width: float | None) -> tuple[str, ...]:
     last = exact.adjusted() + 1 - _DIGITS
     if not _SMALLEST <= last <= _LARGEST or not _fits(value):
         return f"{value:.6g}", f"{_UP.create_decimal(exact):.2g}"
-    shown = _EXACT.quantize(Decimal(value), Decimal(1).scaleb(min(last, 0)))
+    places = 0 if float(value).is_integer() else min(last, 0)
+    shown = _EXACT.quantize(Decimal(value), Decimal(1).scaleb(places))
     # What rounding the value leaves out is added to the half-width.
     width = _UP.create_decimal(_EXACT.add(exact, _EXACT.subtract(shown, Decimal(value)).copy_abs()))
     return f"{shown + 0:,f}", f"{_trimmed(width):,f}"

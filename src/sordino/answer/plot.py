@@ -94,4 +94,5 @@ def _safe(text: str) -> str:
 def _caption(answer: Answer, shown: int) -> str:
     many = len(answer)
     part = f"the first {shown} of {many:,} groups; " if shown < many else ""
-    return f"{part}error bars hold with {100 * float(answer.confidence):.6g} % each; price {answer.price}"
+    sure = f"{100 * float(answer.confidence):.6g} %"
+    return f"{part}error bars hold with {sure} each; price {answer.price}"

@@ -74,10 +74,12 @@ class Drawn:
         return bool(self.plan.query.keys) and not isinstance(part, Crowded)
 
     def type_of(self, index: int) -> Type:
-        """Return the type of a measure, as the question has it.
+        """Return the type of a measure: counts are whole, others are as the question has them.
 
         Guarantee: none needed; public inputs only.
         """
+        if self.plan.query.measures[index].kind in COUNTS:
+            return Type.INTEGER
         post = self.plan.query.post
         scalars = [output.scalar for output in post.outputs]
         scalars += [key.scalar for key in post.order] + ([post.having] if post.having else [])

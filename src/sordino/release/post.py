@@ -70,7 +70,7 @@ def _plain(drawn: Drawn, title: str, scalar: MeasureRef, level: Fraction) -> Col
     found = drawn.measure(scalar.index, level)
     if isinstance(found, Picked):
         return _choice(drawn, title, scalar, found)
-    whole = scalar.type is Type.INTEGER and drawn.options.integer
+    whole = drawn.type_of(scalar.index) is Type.INTEGER and drawn.options.integer
     return _numbers(title, found, drawn.plan.confidence, whole=whole, kind="measure")
 
 

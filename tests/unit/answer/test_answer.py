@@ -61,7 +61,7 @@ def test_a_record_is_json_and_always_the_same_text() -> None:
     assert record["question"] == FACTS["question"]
     assert record["ledger"]["number"] == 3
     assert record["columns"][2] == {"title": "n", "type": "integer"}
-    assert list(record)[0] == "record"
+    assert next(iter(record)) == "record"
 
 
 def test_a_record_changes_with_any_number_of_the_answer() -> None:

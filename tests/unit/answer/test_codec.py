@@ -34,7 +34,7 @@ def test_texts_and_reals_of_any_kind_come_back(texts: list[str], reals: list[flo
 
 
 def test_moments_and_booleans_come_back() -> None:
-    moment = datetime(2024, 5, 6, 7, 8, 9, 10)  # noqa: DTZ001 - without a time zone, as all are
+    moment = datetime(2024, 5, 6, 7, 8, 9, 10)
     found = answer(
         Column("a", Type.TIMESTAMP, "key", (moment, None)),
         Column("b", Type.BOOLEAN, "key", (True, None)),

@@ -24,7 +24,7 @@ def test_bars_have_the_values_and_whiskers_the_intervals() -> None:
     assert sorted(bar.get_height() for bar in axes.patches) == [-3.0, 0.0, 1204.0]
     (whiskers,) = [c for c in axes.containers if hasattr(c, "has_yerr") and c.has_yerr]
     segments = whiskers.lines[2][0].get_segments()
-    assert [sorted(segment[:, 1].tolist()) for segment in segments][0] == [1173.0, 1235.0]
+    assert sorted(segments[0][:, 1].tolist()) == [1173.0, 1235.0]
 
 
 def test_of_many_groups_the_first_40_are_drawn_on_their_side_and_that_is_said() -> None:

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sordino as so
+from sordino.engine.duckdb import DuckdbEngine
+from sordino.errors import BudgetExceeded, LedgerError, QueryError, SealedError
+from sordino.ledger.memory import MemoryLedger
+from sordino.query.frames import frame_catalog
+from sordino.session import Session
+
+FRAME = pa.table(
+    {
+        "person": [k % 400 for k in range(1_000)],
+        "ward": ["north", "south"] * 500,
+        "cost": [float(k % 97) for k in range(1_000)],
+    }
+)
+
+
+def session(**budget: Any) -> Session:
+    return so.table(
+        FRAME,
+        unit="person",
+        bounds={"cost": (0, 100)},
+        keys={"ward": ["north", "south", "west"]},
+        rows=3,
+        **(budget or {"epsilon": 10, "delta": 1e-6}),
+    )
+
+
+class Interrupted:
+    """An engine that never gets to an answer."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def run(self, *_: object, **__: object) -> Any:
+        raise self.error
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def broken(error: BaseException) -> Session:
+    catalog = frame_catalog(FRAME, unit="person", epsilon=1)
+    return Session(catalog, engine=Interrupted(error), ledger=MemoryLedger(catalog))
+
+
+def number(answer: so.Answer, title: str) -> Any:
+    return answer.cell(0, title)
+
+
+def left(of: Session) -> str:
+    return str(of.budget[0].left)
+
+
+def test_an_answer_is_charged_and_says_what_is_left() -> None:
+    data = session()
+    answer = data.ask("SELECT ward, COUNT(*) AS n FROM data GROUP BY ward", epsilon=2)
+    assert [row["ward"].value for row in answer] == ["north", "south", "west"]
+    assert str(answer.price) == "epsilon 2"
+    assert left(data) == str(answer.left) == "epsilon 8"
+    assert 400 < number(answer, "n").value < 600  # noise of scale 1.5
+
+
+def test_explaining_costs_nothing_and_names_the_price() -> None:
+    data = session()
+    found = data.explain("SELECT AVG(cost) FROM data", epsilon=0.5)
+    assert str(found.price) == "epsilon 0.5"
+    assert left(data) == "epsilon 10"
+
+
+def test_accuracy_first_finds_a_price_and_keeps_to_it() -> None:
+    data = session()
+    answer = data.ask("SELECT COUNT(*) AS n FROM data", within=50)
+    assert number(answer, "n").half_width <= 50
+    cheaper = float(answer.price.value) * 0.97
+    assert number(data.ask("SELECT COUNT(*) AS n FROM data", epsilon=cheaper), "n").half_width > 50
+
+
+def test_a_refused_question_costs_nothing() -> None:
+    data = session()
+    with pytest.raises(QueryError):
+        data.ask("SELECT person FROM data", epsilon=1)
+    assert left(data) == "epsilon 10"
+
+
+def test_what_goes_beyond_the_budget_is_refused_and_costs_nothing() -> None:
+    data = session(epsilon=1)
+    data.ask("SELECT COUNT(*) FROM data", epsilon=0.75)
+    with pytest.raises(BudgetExceeded, match=r"epsilon 0\.5, but epsilon 0\.25 is left"):
+        data.ask("SELECT COUNT(*) FROM data", epsilon=0.5)
+    assert left(data) == "epsilon 0.25"
+
+
+def test_the_charge_stays_when_the_engine_fails() -> None:
+    data = broken(SealedError())
+    with pytest.raises(SealedError, match="the charge stays"):
+        data.ask("SELECT COUNT(*) FROM data", epsilon=0.25)
+    assert left(data) == "epsilon 0.75"
+
+
+def test_the_charge_stays_when_somebody_interrupts() -> None:
+    data = broken(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        data.ask("SELECT COUNT(*) FROM data", epsilon=0.25)
+    assert left(data) == "epsilon 0.75"
+
+
+def test_nothing_is_looked_at_before_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = session()
+    seen: list[str] = []
+
+    def watch(kind: type, name: str) -> None:
+        original = getattr(kind, name)
+
+        def watched(*arguments: Any, **named: Any) -> Any:
+            seen.append(name)
+            return original(*arguments, **named)
+
+        monkeypatch.setattr(kind, name, watched)
+
+    watch(MemoryLedger, "charge")
+    watch(DuckdbEngine, "run")
+    watch(MemoryLedger, "record")
+    data.ask("SELECT COUNT(*) FROM data", epsilon=1)
+    assert seen == ["charge", "run", "record"]
+
+
+def test_one_price_must_be_stated() -> None:
+    data = session()
+    with pytest.raises(TypeError, match="say what the answer may cost"):
+        data.ask("SELECT COUNT(*) FROM data")
+    with pytest.raises(TypeError, match="one of the two"):
+        data.ask("SELECT COUNT(*) FROM data", epsilon=1, within=5)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), True, "much"])
+def test_a_price_that_is_none_is_refused_and_costs_nothing(epsilon: Any) -> None:
+    data = session()
+    with pytest.raises((ValueError, TypeError)):
+        data.ask("SELECT COUNT(*) FROM data", epsilon=epsilon)
+    assert left(data) == "epsilon 10"
+
+
+def test_a_plan_is_made_once_for_each_way_of_asking() -> None:
+    data, sql = session(), "SELECT COUNT(*) FROM data"
+    first = data.plan(sql, epsilon=1)
+    assert data.plan(sql, epsilon=1) is first
+    assert data.plan(sql, epsilon=1, rows=2) is not first
+    assert data.plan(sql, within={"COUNT(*)": 5}) is data.plan(sql, within={"COUNT(*)": 5})
+
+
+def test_the_same_question_twice_is_charged_twice_and_drawn_twice() -> None:
+    data = session()
+    sql = "SELECT ward, SUM(cost) AS total FROM data GROUP BY ward"
+    one, other = data.ask(sql, epsilon=1), data.ask(sql, epsilon=1)
+    assert left(data) == "epsilon 8"
+    assert [c.value for c in one["total"]] != [c.value for c in other["total"]]  # 2**-60 by chance
+
+
+def test_a_budget_in_rho_is_paid_in_rho() -> None:
+    data = session(epsilon=2, delta=1e-6, currency="rho")
+    answer = data.ask("SELECT ward, COUNT(*) FROM data GROUP BY ward", epsilon=0.5)
+    assert str(answer.price).startswith("rho ")
+    again = data.ask("SELECT ward, COUNT(*) FROM data GROUP BY ward", rho=0.001)
+    assert str(again.price) == "rho 0.001"
+
+
+def test_keys_that_are_discovered_are_paid_with_a_delta() -> None:
+    data = so.table(FRAME, unit="person", epsilon=4, delta=1e-6, rows=3)
+    answer = data.ask("SELECT ward, COUNT(*) FROM data GROUP BY ward", epsilon=2, delta=1e-7)
+    assert [row["ward"].value for row in answer] == ["north", "south"]
+    assert (
+        data.budget[0].delta
+        == so.table(FRAME, unit="person", epsilon=4, delta=9e-7).budget[0].delta
+    )
+    assert "to discover keys" in str(data.budget[0])
+
+
+def test_a_session_opens_files_and_closes_them(tmp_path: Path) -> None:
+    path = tmp_path / "sordino.toml"
+    (tmp_path / "data.csv").write_text("person,ward\n1,north\n2,south\n", "utf-8")
+    path.write_text(
+        '[budget]\nepsilon = 1\n[tables.data]\ncsv = "data.csv"\nunit = "person"\n'
+        '[tables.data.columns]\nperson = "integer"\nward = "text"\n',
+        "utf-8",
+    )
+    with so.open(path) as data:
+        assert data.ask("SELECT COUNT(*) AS n FROM data", epsilon=1).titles == ("n",)
+        assert repr(data) == "<Session of data; people: epsilon 0 of epsilon 1 left>"
+
+
+def test_an_answer_is_recorded_once() -> None:
+    data = session()
+    plan = data.plan("SELECT COUNT(*) FROM data", epsilon=1)
+    receipt = data._ledger.charge(
+        plan.people, plan.loss, slack=plan.slack, fingerprint=plan.fingerprint, who="owner"
+    )
+    data._ledger.record(receipt, b"answer")
+    with pytest.raises(LedgerError):
+        data._ledger.record(receipt, b"answer")
