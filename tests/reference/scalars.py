@@ -99,8 +99,12 @@ def call(operation: str, values: list[Any], type_: Type) -> Any:
     """Return what an operation gives for the values of its arguments."""
     if operation in _LOGIC:
         return _LOGIC[operation](values)
-    if operation in ("round", "greatest", "least"):
-        return _fit(_several(operation, values), type_)
+    if operation in ("greatest", "least"):
+        return _extreme(operation, values, type_)
+    if type_ is Type.INTEGER and operation in _WHOLE and _all_whole(values):
+        return _WHOLE[operation](*values)
+    if operation == "round":
+        return _fit(_rounded(values), type_)
     if any(v is None for v in values):
         return None
     if operation in _ARITHMETIC:
@@ -121,15 +125,30 @@ def call(operation: str, values: list[Any], type_: Type) -> Any:
     raise AssertionError(f"the reference does not know {operation}")
 
 
-def _several(operation: str, values: list[Any]) -> float | None:
-    if operation == "round":
-        value = number(values[0])
-        digits = int(values[1]) if len(values) > 1 else 0
-        return None if value is None else away(value, digits)
-    there = [n for n in (number(v) for v in values) if n is not None]
+# On integers these stay exact; they need no doubles.
+_WHOLE: dict[str, Callable[..., Any]] = {
+    "floor": lambda a: a,
+    "ceil": lambda a: a,
+    "clamp": lambda x, low, high: min(max(x, low), high),
+}
+
+
+def _all_whole(values: list[Any]) -> bool:
+    return all(type(v) is int for v in values)
+
+
+def _rounded(values: list[Any]) -> float | None:
+    value = number(values[0])
+    digits = int(values[1]) if len(values) > 1 else 0
+    return None if value is None else away(value, digits)
+
+
+def _extreme(operation: str, values: list[Any], type_: Type) -> Any:
+    there = [v for v in values if v is not None]
     if not there:
         return None
-    return max(there) if operation == "greatest" else min(there)
+    best = max(there) if operation == "greatest" else min(there)
+    return best if type_ is Type.INTEGER else number(best)
 
 
 def _fit(value: float | None, type_: Type) -> Any:

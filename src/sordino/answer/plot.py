@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST_BARS = 40
 _UPRIGHT = 8  # bars; more of them lie on their side, so that their names can be read
 _LONGEST = 28  # characters of a name
-_BAR, _ERROR, _GRID = "#1b7f5c", "#33302c", "#e6e6e6"
+_BAR, _ERROR, _GRID = "#79b7a0", "#26332e", "#e6e6e6"
 
 
 def plot(answer: Answer, path: str | PathLike[str] | None = None) -> Any:
@@ -58,16 +58,18 @@ def _bars(axes: Any, column: Column, names: list[str], *, lying: bool) -> None:
     if lying:
         axes.barh(places, values, xerr=errors, color=_BAR, height=0.62, **whiskers)
         axes.set_yticks(places, names)
-        axes.invert_yaxis()
+        axes.set_ylim(len(names) - 0.4, -0.6)  # the first on top
         axes.axvline(0, color=_ERROR, linewidth=0.8)
     else:
         axes.bar(places, values, yerr=errors, color=_BAR, width=0.62, **whiskers)
         axes.set_xticks(places, names)
-        axes.set_xlim(-0.8, max(len(names), 2) - 0.2)
+        spare = max(0.6, 1.5 - len(names) / 2)  # so that one bar alone is not a wall
+        axes.set_xlim(-spare, len(names) - 1 + spare)
         axes.axhline(0, color=_ERROR, linewidth=0.8)
     axes.set_title(_safe(column.title), loc="left", fontsize=11)
     axes.grid(visible=True, axis="x" if lying else "y", color=_GRID)
     axes.set_axisbelow(True)
+    (axes.xaxis if lying else axes.yaxis).set_major_formatter("{x:,.6g}")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 

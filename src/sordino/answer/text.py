@@ -44,8 +44,8 @@ def summary(answer: Answer) -> str:
     """
     charge = answer.charge
     slack = f" and delta {float(charge.slack):.3g} for keys" if charge.slack else ""
-    sure = f"± holds with {100 * float(answer.confidence):.6g} % for each number by itself"
-    return f"price {charge.price}{slack}, {charge.left} left; {sure}"
+    sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
+    return f"price {charge.price}{slack}; {charge.left} left; {sure}"
 
 
 def shown_rows(rows: int) -> list[int]:

@@ -65,7 +65,7 @@ def normal(writer: Writer, column: str, kind: Type, held: str, *, whole: bool = 
             return _real(writer, text, held)
         case Type.TEXT:
             text = text if held == "VARCHAR" else writer.as_type(text, kind)
-            return text if whole or held not in TEXTS else _short(writer, text)
+            return text if whole or held not in TEXTS else short_text(writer, text)
         case Type.BOOLEAN:
             return text if held == "BOOLEAN" else writer.as_type(text, kind)
         case Type.DATE | Type.TIMESTAMP:
@@ -95,7 +95,8 @@ def _real(writer: Writer, text: str, held: str) -> str:
     return f"CASE WHEN {test} THEN NULL WHEN {text} = {zero} THEN {zero} ELSE {text} END"
 
 
-def _short(writer: Writer, text: str) -> str:
+def short_text(writer: Writer, text: str) -> str:
+    """Return text without NUL, and cut where it is too long; a cheap test comes first."""
     longest = writer.integer(LONGEST_TEXT)
     odd = writer.dialect.functions["odd_text"].format(text, longest)
     cut = writer.dialect.functions["cut_text"].format(text, longest)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bounded question as one statement with bound values.
 
-The text depends on the question and the catalog alone. Identifiers are those of the catalog, quoted,
-and our own; every literal and every number of the plan is bound.
+The text depends on the question and the catalog alone. Identifiers are our own and those of the
+catalog, quoted; every literal and every number of the plan is bound.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from sordino.engine.bases import Base
 from sordino.engine.compile_keys import keyed
-from sordino.engine.compile_parts import PartMaker, partial_sums
+from sordino.engine.compile_parts import PartMaker, weights_of
 from sordino.engine.compile_rows import Reader, is_costly, needs_units
-from sordino.engine.compile_shares import Weights, by_group, by_unit
+from sordino.engine.compile_tables import Tables
 from sordino.engine.dialect import DUCKDB, Dialect
+from sordino.engine.select import inner, select
 from sordino.engine.writer import Bound, Writer
 from sordino.plan.bounded import Bounded, Cells, Crowded, Distinct, Part, Total
 from sordino.query.catalog import Catalog
@@ -57,21 +58,13 @@ def compile_bounded(
     """Return the statement that computes all parts of a bounded question on one snapshot."""
     writer = Writer(dialect)
     alone = bounded.shares.alone
-    reader = Reader(writer, catalog, bases, units=not alone or needs_units(bounded.rows))
-    rows = reader.rows(bounded.rows)
-    many = not alone or len(bounded.parts) > 1
-    keep = many and is_costly(bounded.rows)
-    ready = keyed(reader, rows, bounded, later=alone, keep=keep)
-    hashed_unit = not _each_row(bounded.rows, catalog)
-    weights: Weights | None = None
-    if not alone:
-        limited = bounded.shares.groups is not None or bounded.shares.rows_per_group is not None
-        if bounded.keys and limited:
-            sums = partial_sums(ready, bounded)
-            weights = by_group(writer, ready, bounded.shares, sums=sums, hashed_unit=hashed_unit)
-        else:
-            weights = by_unit(writer, ready)
-    maker = PartMaker(writer, bounded, ready, weights, hashed_unit)
+    units = not alone or needs_units(bounded.rows)
+    reader = Reader(Tables(writer, catalog, bases, units))
+    keep = is_costly(bounded.rows) and not (alone and len(bounded.parts) == 1)
+    rows = keyed(reader, reader.rows(bounded.rows), bounded, keep=keep)
+    unit = () if _each_row(bounded.rows, catalog) else ("u",)
+    weights = weights_of(writer, bounded, rows, unit)
+    maker = PartMaker(writer, bounded, rows, unit, weights)
     selects = [maker.select(part) for part in bounded.parts]
     columns = tuple(_columns(bounded, part) for part in bounded.parts)
     wide = tuple(_wide(part) for part in bounded.parts)
@@ -126,11 +119,11 @@ def _together(
         name: writer.dialect.wide if name in large else integer for name in every if name[0] != "k"
     }
     texts = []
-    for place, (select, names) in enumerate(zip(selects, columns, strict=True)):
+    for place, (part, names) in enumerate(zip(selects, columns, strict=True)):
         chosen = [f"{writer.integer(place)} AS part"] if len(selects) > 1 else []
         chosen += [
             f"{writer.cast(name if name in names else 'NULL', types[name])} AS {name}"
             for name in every
         ]
-        texts.append(f"SELECT {', '.join(chosen)} FROM (\n{select}\n)")
+        texts.append(select(chosen, inner(part)))
     return "\nUNION ALL\n".join(texts)

@@ -6,8 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from sordino.engine.compile_rows import Reader, Relation, whole_steps
+from sordino.engine.bases import short_text
+from sordino.engine.compile_rows import Reader
+from sordino.engine.compile_tables import Relation
+from sordino.engine.compile_units import whole_steps
 from sordino.engine.scalars import Scope, Term
+from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
 from sordino.plan.bounded import (
     Bounded,
@@ -22,7 +26,7 @@ from sordino.plan.bounded import (
     UnitCount,
     Votes,
 )
-from sordino.query.tree import Key, Scalar
+from sordino.query.tree import Field, Key
 from sordino.query.types import Type
 
 
@@ -30,58 +34,74 @@ from sordino.query.types import Type
 class Keyed:
     """A step with columns u (if rows carry units), k0, k1, ... and prepared arguments p0, p1, ...
 
-    ``prepared`` says which column belongs to a part or statistic. ``listed`` is a condition on the
-    keys that holds for groups on the public lists; None if there is none, or if it has been applied.
+    ``prepared`` says which column belongs to a part or statistic. ``listed`` are conditions on keys
+    that hold for groups on the public lists, if they have not been applied. ``late`` has for each
+    key a column of its raw value, and how the key is made from it: rows may be grouped by the first
+    and the few groups by the second.
     """
 
     step: str
     keys: tuple[str, ...]
     prepared: dict[Part | Statistic, str]
-    listed: str | None
+    listed: tuple[str, ...] = ()
+    late: tuple[tuple[str, str], ...] = ()
 
 
-def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, later: bool, keep: bool) -> Keyed:
-    """Return rows with keys and prepared arguments; ``later`` leaves the lists to be applied."""
-    writer, scope = reader.writer, reader.scope(rows)
-    keys = tuple(f"k{place}" for place in range(len(bounded.keys)))
-    chosen = ["u"] if reader.units else []
-    chosen += [f"{_key(scope, key)} AS {k}" for key, k in zip(bounded.keys, keys, strict=True)]
+def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Keyed:
+    """Return rows with keys and prepared arguments.
+
+    Where no row is weighed, groups that are not on the public lists are left to be dropped later.
+    """
+    writer, scope = reader.tables.writer, reader.scope(rows)
+    units = ["u"] if reader.tables.units else []
+    keys = [f"k{place}" for place in range(len(bounded.keys))]
+    values = [_value(scope, key) for key in bounded.keys]
     columns: dict[str, str] = {}
     prepared: dict[Part | Statistic, str] = {}
     for owner in _owners(bounded.parts):
         text = _prepared(scope, owner)
         if text is not None:
             prepared[owner] = columns.setdefault(text, f"p{len(columns)}")
-    chosen += [f"{text} AS {name}" for text, name in columns.items()]
-    chosen = chosen or ["NULL AS c"]
-    text = f"SELECT {', '.join(chosen)} FROM {scope.source(rows.step)}"
-    others = [_other(writer, key, k) for key, k in zip(bounded.keys, keys, strict=True)]
-    if any(other is not None for other in others):
-        named = [
-            k if other is None else f"{other} AS {k}" for k, other in zip(keys, others, strict=True)
-        ]
-        every = [*(["u"] if reader.units else []), *named, *columns.values()]
-        text = f"SELECT {', '.join(every)} FROM (\n{text}\n)"
-    tests = [_listed(writer, key, k) for key, k in zip(bounded.keys, keys, strict=True)]
-    listed = " AND ".join(test for test in tests if test is not None) or None
-    if listed is not None and not later:
-        text = f"SELECT * FROM (\n{text}\n) WHERE {listed}"
-        listed = None
-    return Keyed(writer.step("keyed", text, keep=keep), keys, prepared, listed)
+    named = [f"{text} AS {name}" for text, name in columns.items()]
+    chosen = [*units, *(f"{value} AS {k}" for value, k in zip(values, keys, strict=True)), *named]
+    late: list[tuple[str, str]] = []
+    if bounded.shares.alone and not keep:
+        for key, value, k in zip(bounded.keys, values, keys, strict=True):
+            raw = rows.raw.get(key.scalar.name) if isinstance(key.scalar, Field) else None
+            chosen.append(f"{raw or value} AS r_{k}")
+            late.append((f"r_{k}", short_text(writer, f"r_{k}") if raw else f"r_{k}"))
+    text = select(chosen, scope.source(rows.step))
+    if any(key.other is not None for key in bounded.keys):
+        mapped = [_mapped(writer, key, k) for key, k in zip(bounded.keys, keys, strict=True)]
+        text = select([*units, *mapped, *columns.values(), *(r for r, _ in late)], inner(text))
+    listed = tuple(
+        _test(writer, key, k)
+        for key, k in zip(bounded.keys, keys, strict=True)
+        if key.domain is not None and key.other is None
+    )
+    if listed and not bounded.shares.alone:
+        text, listed = select(["*"], inner(text), where=listed), ()
+    step = writer.step("keyed", text, keep=keep)
+    return Keyed(step, tuple(keys), prepared, listed, tuple(late))
 
 
-def _key(scope: Scope, key: Key) -> str:
+def mapped_keys(writer: Writer, bounded: Bounded) -> list[str]:
+    """Return the keys, those that are not on their list as ``other`` where there is one."""
+    return [_mapped(writer, key, f"k{place}") for place, key in enumerate(bounded.keys)]
+
+
+def _value(scope: Scope, key: Key) -> str:
     if key.bins is None:
         return scope.scalar(key.scalar).text
     writer, bins = scope.writer, key.bins
     value = scope.once(scope.real(scope.scalar(key.scalar))).text
     low, high = float(bins.range.low), float(bins.range.high)
-    ends = [writer.value(end, Type.REAL) for end in (low, high, high - low, float(bins.count))]
-    last = writer.integer(bins.count - 1)
-    place = writer.as_type(f"floor(({value} - {ends[0]}) * {ends[3]} / {ends[2]})", Type.INTEGER)
+    first, last = writer.value(low, Type.REAL), writer.value(high, Type.REAL)
+    many, width = writer.value(float(bins.count), Type.REAL), writer.value(high - low, Type.REAL)
+    place = writer.as_type(f"floor(({value} - {first}) * {many} / {width})", Type.INTEGER)
     return (
-        f"CASE WHEN {value} BETWEEN {ends[0]} AND {ends[1]} THEN LEAST({place}, {last}) "
-        f"ELSE NULL END"
+        f"CASE WHEN {value} BETWEEN {first} AND {last} "
+        f"THEN LEAST({place}, {writer.integer(bins.count - 1)}) END"
     )
 
 
@@ -93,17 +113,11 @@ def _test(writer: Writer, key: Key, column: str) -> str:
     return f"({test} OR {column} IS NULL)" if len(there) < len(domain) else f"({test})"
 
 
-def _other(writer: Writer, key: Key, column: str) -> str | None:
+def _mapped(writer: Writer, key: Key, column: str) -> str:
     if key.domain is None or key.other is None:
-        return None
-    other = writer.value(key.other, key.type)
-    return f"CASE WHEN {_test(writer, key, column)} THEN {column} ELSE {other} END"
-
-
-def _listed(writer: Writer, key: Key, column: str) -> str | None:
-    if key.domain is None or key.other is not None:
-        return None
-    return _test(writer, key, column)
+        return column
+    test, other = _test(writer, key, column), writer.value(key.other, key.type)
+    return f"CASE WHEN {test} THEN {column} ELSE {other} END AS {column}"
 
 
 def _owners(parts: tuple[Part, ...]) -> list[Part | Statistic]:
@@ -118,24 +132,19 @@ def _prepared(scope: Scope, owner: Part | Statistic) -> str | None:
         case RowCount(argument=None) | UnitCount() | Crowded() | Cells():
             return None
         case RowCount(argument=argument):
-            return f"({_text(scope, argument)} IS NOT NULL)"
+            return None if argument is None else f"({scope.scalar(argument).text} IS NOT NULL)"
         case Total():
             return _total(scope, owner)
         case Distinct(argument=argument) | Votes(argument=argument):
-            return _text(scope, argument)
+            return scope.scalar(argument).text
         case Ranks():
             return _bucket(scope, owner)
     assert_never(owner)
 
 
-def _text(scope: Scope, argument: Scalar | None) -> str:
-    if argument is None:
-        raise ValueError("an argument is missing")
-    return scope.scalar(argument).text
-
-
 def _total(scope: Scope, total: Total) -> str:
-    steps = whole_steps(scope, scope.scalar(total.argument), total.low, total.high, total.exponent)
+    argument = scope.scalar(total.argument)
+    steps = whole_steps(scope, argument, total.low, total.high, total.exponent)
     if total.offset:
         steps = f"({steps} - {scope.writer.integer(total.offset)})"
     if total.power == 1:
@@ -145,8 +154,8 @@ def _total(scope: Scope, total: Total) -> str:
 
 
 def _bucket(scope: Scope, ranks: Ranks) -> str:
-    writer = scope.writer
-    steps = whole_steps(scope, scope.scalar(ranks.argument), ranks.low, ranks.high, ranks.exponent)
+    writer, argument = scope.writer, scope.scalar(ranks.argument)
+    steps = whole_steps(scope, argument, ranks.low, ranks.high, ranks.exponent)
     place = f"({steps} - {writer.integer(ranks.low)})"
     if ranks.width == 1:
         return place

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
-from sordino.engine.compile_keys import Keyed
-from sordino.engine.compile_shares import Weights, crowded, weight
+from sordino.engine.compile_keys import Keyed, mapped_keys
+from sordino.engine.compile_shares import Groups, Weights, by_unit, crowded, least_rows, weight
+from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
 from sordino.plan.bounded import (
     Bounded,
@@ -31,8 +33,8 @@ class PartMaker:
     writer: Writer
     bounded: Bounded
     rows: Keyed
+    unit: tuple[str, ...]  # what is hashed of a unit
     weights: Weights | None
-    hashed_unit: bool
 
     def select(self, part: Part) -> str:
         """Return a SELECT of the part's columns."""
@@ -46,44 +48,57 @@ class PartMaker:
             case Votes():
                 return self._votes(part)
             case Crowded():
-                return crowded(self.writer, self.bounded, self.weights)
+                if self.weights is None:
+                    return "SELECT 0 AS s0"
+                rows = self.rows
+                return crowded(self.writer, rows.step, rows.keys, self.bounded.shares)
         assert_never(part)
+
+    def _grouped(self, sums: list[str], source: str, *, by: tuple[str, ...] = ()) -> str:
+        """Return sums by key, for the groups that are on the public lists."""
+        named = [f"{text} AS s{place}" for place, text in enumerate(sums)]
+        keys = [*self.rows.keys, *by]
+        having = [*self.rows.listed, *(f"{key} IS NOT NULL" for key in by)]
+        return select([*keys, *named], source, by=keys, having=having)
 
     # Cells. ----------------------------------------------------------------------------------
 
     def _cells(self, cells: Cells) -> str:
-        weights = self.weights
+        weights, shares = self.weights, self.bounded.shares
         if weights is None:
-            source, sums = self.rows.step, [self._alone(s) for s in cells.statistics]
-        elif weights.by_group:
-            w = weight(self.writer, weights, self.bounded.shares, self.bounded.shares.steps)
-            source = f"(SELECT *, {w} AS w FROM {weights.step})"
-            sums = [self._of_pairs(s) for s in cells.statistics]
-        else:
-            source = self._weighed(self.bounded.shares.steps)
-            sums = [self._of_rows(s) for s in cells.statistics]
-        named = [f"{text} AS s{place}" for place, text in enumerate(sums)]
-        return self._grouped(named, source)
+            sums = [self._alone(statistic) for statistic in cells.statistics]
+            return self._late(sums) if self.rows.late else self._grouped(sums, self.rows.step)
+        turn: Callable[[Statistic], str] = self._of_rows
+        source = self._weighed(shares.steps)
+        if weights.by_group:
+            turn = self._of_pairs
+            w = weight(self.writer, weights, shares, shares.steps)
+            source = inner(select(["*", f"{w} AS w"], weights.step))
+        return self._grouped([turn(statistic) for statistic in cells.statistics], source)
 
-    def _grouped(self, named: list[str], source: str, *, by: tuple[str, ...] = ()) -> str:
-        keys = [*self.rows.keys, *by]
-        text = f"SELECT {', '.join([*keys, *named])} FROM {source}"
-        tests = [self.rows.listed] if self.rows.listed else []
-        tests += [f"{key} IS NOT NULL" for key in by]
-        if keys:
-            text += f" GROUP BY {', '.join(keys)}"
-        return f"{text} HAVING {' AND '.join(tests)}" if tests else text
+    def _late(self, sums: list[str]) -> str:
+        """Group rows by raw keys, and the few groups by what the keys become."""
+        raw = [name for name, _ in self.rows.late]
+        named = [f"{text} AS s{place}" for place, text in enumerate(sums)]
+        groups = inner(select([*raw, *named], self.rows.step, by=raw))
+        made = [
+            f"{text} AS {k}" for k, (_, text) in zip(self.rows.keys, self.rows.late, strict=True)
+        ]
+        places = [f"s{place}" for place in range(len(sums))]
+        groups = inner(select([*made, *places], groups))
+        groups = inner(select([*mapped_keys(self.writer, self.bounded), *places], groups))
+        return self._grouped([f"sum({name})" for name in places], groups)
 
     def _weighed(self, steps: int) -> str:
         """Return the rows, each with its weight w."""
         weights = self.weights
         if weights is None:
-            return f"(SELECT *, 1 AS w FROM {self.rows.step})"
+            return inner(select(["*", "1 AS w"], self.rows.step))
         w = weight(self.writer, weights, self.bounded.shares, steps)
         keys = self.rows.keys if weights.by_group else ()
-        units = f"SELECT u{''.join(f', {key}' for key in keys)}, {w} AS w FROM {weights.step}"
-        on = " AND ".join(["r.u = n.u", *(f"r.{k} IS NOT DISTINCT FROM n.{k}" for k in keys)])
-        return f"(SELECT r.*, n.w FROM {self.rows.step} AS r JOIN ({units}) AS n ON {on})"
+        units = inner(select(["u", *keys, f"{w} AS w"], weights.step))
+        on = " AND ".join(["r.u = a.u", *(f"r.{k} IS NOT DISTINCT FROM a.{k}" for k in keys)])
+        return inner(select(["r.*", "a.w"], f"{self.rows.step} AS r JOIN {units} AS a ON {on}"))
 
     def _alone(self, statistic: Statistic) -> str:
         match statistic:
@@ -104,9 +119,7 @@ class PartMaker:
             case Total():
                 return f"COALESCE(sum(w * {self.rows.prepared[statistic]}), 0)"
             case UnitCount():
-                if self.rows.keys or self.weights is None:
-                    return "count(DISTINCT u)"
-                return f"(SELECT count(*) FROM {self.weights.every})"
+                return "count(DISTINCT u)"
         assert_never(statistic)
 
     def _of_pairs(self, statistic: Statistic) -> str:
@@ -114,7 +127,7 @@ class PartMaker:
             case RowCount(argument=None):
                 return "COALESCE(sum(w * n), 0)"
             case RowCount() | Total():
-                return f"COALESCE(sum(w * {partial(self.rows, statistic)}), 0)"
+                return f"COALESCE(sum(w * {_partial(self.rows, statistic)}), 0)"
             case UnitCount():
                 return "count(*)"
         assert_never(statistic)
@@ -122,52 +135,51 @@ class PartMaker:
     # The others. -------------------------------------------------------------------------------
 
     def _ranks(self, ranks: Ranks) -> str:
-        source = self._weighed(self.bounded.shares.coarse_steps)
-        value = self.rows.prepared[ranks]
-        grouped = self._grouped(["sum(w) AS s0"], source, by=(value,))
-        return self._columns(f"(\n{grouped}\n)", value)
-
-    def _columns(self, source: str, value: str) -> str:
-        return f"SELECT {', '.join([*self.rows.keys, f'{value} AS v', 's0'])} FROM {source}"
+        source, value = self._weighed(self.bounded.shares.coarse_steps), self.rows.prepared[ranks]
+        grouped = self._grouped(["sum(w)"], source, by=(value,))
+        return select([*self.rows.keys, f"{value} AS v", "s0"], inner(grouped))
 
     def _votes(self, votes: Votes) -> str:
-        source = self._weighed(self.bounded.shares.coarse_steps)
-        value, writer = self.rows.prepared[votes], self.writer
-        there = [candidate for candidate in votes.domain if candidate is not None]
-        grouped = self._grouped(["sum(w) AS s0"], source, by=(value,))
-        places = writer.dialect.listed.format(writer.values(there, votes.argument.type))
+        source, value = self._weighed(self.bounded.shares.coarse_steps), self.rows.prepared[votes]
+        grouped = self._grouped(["sum(w)"], source, by=(value,))
+        there = self.writer.values(votes.domain, votes.argument.type)
+        places = self.writer.dialect.listed.format(there)
         keys = [f"g.{key}" for key in self.rows.keys]
-        return (
-            f"SELECT {', '.join([*keys, 'd.v', 'g.s0'])} FROM (\n{grouped}\n) AS g "
-            f"JOIN ({places}) AS d ON g.{value} = d.c"
-        )
+        source = f"{inner(grouped)} AS g JOIN {inner(places)} AS d ON g.{value} = d.c"
+        return select([*keys, "d.v", "g.s0"], source)
 
     def _distinct(self, distinct: Distinct) -> str:
-        value, writer = self.rows.prepared[distinct], self.writer
-        count = [f"count(DISTINCT {value}) AS s0"]
-        if self.weights is None:
-            return self._grouped(count, self.rows.step)
-        keys = [*self.rows.keys, value]
-        pairs = (
-            f"SELECT DISTINCT u, {', '.join(keys)} FROM {self.rows.step} WHERE {value} IS NOT NULL"
-        )
-        hashed = [writer.salt(), *(["u"] if self.hashed_unit else []), *keys]
-        order = writer.dialect.hash.format(", ".join(hashed))
-        ranked = (
-            f"SELECT {', '.join(keys)}, row_number() OVER (PARTITION BY u ORDER BY {order}, "
-            f"{', '.join(keys)}) AS place FROM (\n{pairs}\n)"
-        )
-        most = writer.integer(distinct.most)
-        kept = f"(SELECT * FROM (\n{ranked}\n) WHERE place <= {most})"
-        return self._grouped(count, kept)
+        value = self.rows.prepared[distinct]
+        source = self.rows.step
+        if self.weights is not None:
+            there = inner(select(["*"], source, where=[f"{value} IS NOT NULL"]))
+            columns = (*self.rows.keys, value)
+            groups = Groups(self.writer, there, columns, distinct.most, "n", {}, self.unit)
+            source = groups.weights().step
+        return self._grouped([f"count(DISTINCT {value})"], source)
 
 
-def partial(rows: Keyed, statistic: Statistic) -> str:
+def weights_of(
+    writer: Writer, bounded: Bounded, rows: Keyed, unit: tuple[str, ...]
+) -> Weights | None:
+    """Return what rows are weighed by, or None if each is all that there is of its unit."""
+    shares = bounded.shares
+    if shares.alone:
+        return None
+    cut = shares.groups is not None or shares.rows_per_group is not None
+    if not (rows.keys and cut):
+        return by_unit(writer, rows.step)
+    sums = _partial_sums(rows, bounded)
+    least = least_rows(writer, shares)
+    return Groups(writer, rows.step, rows.keys, shares.groups, least, sums, unit).weights()
+
+
+def _partial(rows: Keyed, statistic: Statistic) -> str:
     """Return the name of what is added up of a statistic for each unit and group."""
     return f"a_{rows.prepared[statistic]}"
 
 
-def partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
+def _partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
     """Return what is added up for each unit and group, by the names that it gets."""
     sums: dict[str, str] = {}
     for part in bounded.parts:
@@ -179,5 +191,5 @@ def partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
                     text = f"count(CASE WHEN {rows.prepared[statistic]} THEN 1 END)"
                 case Total():
                     text = f"COALESCE(sum({rows.prepared[statistic]}), 0)"
-            sums[partial(rows, statistic)] = text
+            sums[_partial(rows, statistic)] = text
     return sums

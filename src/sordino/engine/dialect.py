@@ -24,6 +24,7 @@ class Dialect:
     is_nan: str
     round: str  # to a whole number, half away from zero
     hash: str  # of {0}, a list of expressions
+    nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
     whole_division: str  # {0} divided by {1}, both positive, rounded down
     in_list: str  # whether {0} is in the bound list {1}, which holds no missing value
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
@@ -48,6 +49,7 @@ DUCKDB = Dialect(
     is_nan="isnan({0})",
     round="round({0})",
     hash="hash(hash({0}))",
+    nth_least="list_max(min({0}, {1}))",
     whole_division="({0} // {1})",
     in_list="{0} IN (SELECT unnest({1}))",
     listed="SELECT unnest({0}) AS c, generate_subscripts({0}, 1) - 1 AS v",

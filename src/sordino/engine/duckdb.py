@@ -9,12 +9,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sordino.engine.compile import Statement, compile_bounded
-from sordino.engine.compile_rows import Reader
-from sordino.engine.dialect import DUCKDB, quoted
+from sordino.engine.compile_tables import Tables
+from sordino.engine.dialect import DUCKDB
 from sordino.engine.duckdb_connection import Database
 from sordino.engine.duckdb_sources import bases_of, narrowed, sources_of, view_name
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
+from sordino.engine.select import select
 from sordino.engine.writer import Writer
 from sordino.errors import CatalogError, SealedError
 from sordino.ledger.protocol import Receipt
@@ -72,16 +73,15 @@ class DuckdbEngine:
         return self._compiled(bounded).with_salt(salt)
 
     def public_values(self, table: str, column: str) -> tuple[Value, ...]:
-        """Return the distinct values of a column of a public table, sorted, without missing ones."""
+        """Return the distinct values of a public table's column, sorted, without missing ones."""
         declared = self.catalog.table(table)
         found = declared.column(column) if declared else None
         if declared is None or found is None or not declared.public:
             raise CatalogError(f"{table!r} is no public table with a column {column!r}")
         writer = Writer(DUCKDB)
-        reader = Reader(writer, self.catalog, self._bases, units=False)
-        name = quoted(found.name)
-        base = reader.base(declared, [found.name])
-        text = f"SELECT DISTINCT {name} AS v FROM {base} WHERE {name} IS NOT NULL ORDER BY v"
+        tables = Tables(writer, self.catalog, self._bases, units=False)
+        base = tables.base(declared, [("v", found.name)])
+        text = select(["v"], base, where=["v IS NOT NULL"], distinct=True) + " ORDER BY v"
         with self._database.connection() as connection:
             result = connection.sql(writer.statement(text), params=list(writer.bound))
             return tuple(result.to_arrow_table().column("v").to_pylist())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of a catalog in DuckDB: how each is read, and which types it has. Schemas alone decide."""
+"""Sources of a catalog in DuckDB: how each is read, and which types its schema has."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from sordino.engine.bases import NOTHING, Base, check_fit
 from sordino.engine.dialect import quoted
+from sordino.engine.select import select
 from sordino.errors import CatalogError
 from sordino.query.catalog import Catalog, CsvFile, DuckdbTable, Frame, ParquetFile, Table
 
@@ -46,16 +47,16 @@ def sources_of(catalog: Catalog) -> Sources:
                 found = _files(table, path)
                 files += found
                 listed = ", ".join(map(literal, found))
-                views[name] = f"SELECT {_declared(table)} FROM read_parquet([{listed}])"
+                views[name] = select(_declared(table), f"read_parquet([{listed}])")
             case CsvFile(path=path):
-                (found,) = _files(table, path)[:1] or [""]
-                files.append(found)
-                views[name] = _csv(table, found, table.source.separator)
+                file = _files(table, path)[0]
+                files.append(file)
+                views[name] = _csv(table, file, table.source.separator)
             case DuckdbTable(path=path, table=inner):
-                (found,) = _files(table, path)[:1] or [""]
-                files += [found, f"{found}.wal"]
-                attached = databases.setdefault(found, f"d{len(databases)}")
-                views[name] = f"SELECT {_declared(table)} FROM {attached}.{quoted(inner)}"
+                file = _files(table, path)[0]
+                files += [file, f"{file}.wal"]
+                attached = databases.setdefault(file, f"d{len(databases)}")
+                views[name] = select(_declared(table), f"{attached}.{quoted(inner)}")
             case Frame(table=held):
                 frames[name] = narrowed(table, held)
             case _:
@@ -82,7 +83,7 @@ def bases_of(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> dict[st
     bases: dict[str, Base] = {}
     for place, table in enumerate(catalog.tables):
         name = view_name(place)
-        relation = connection.sql(f"SELECT * FROM {name}")
+        relation = connection.sql(select(["*"], name))
         held = {
             column: _family(str(kind))
             for column, kind in zip(relation.columns, relation.types, strict=True)
@@ -95,12 +96,12 @@ def bases_of(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> dict[st
 
 def _family(name: str) -> str:
     """Return the name of an engine type without its parameters."""
-    head = name.split("(")[0]
+    head = name.split("(", maxsplit=1)[0]
     return NOTHING if head in ('"NULL"', "NULL") else head
 
 
-def _declared(table: Table) -> str:
-    return ", ".join(quoted(column.name) for column in table.columns) or "NULL AS c"
+def _declared(table: Table) -> list[str]:
+    return [quoted(column.name) for column in table.columns]
 
 
 def _files(table: Table, path: Path) -> list[str]:
@@ -127,19 +128,19 @@ def _csv(table: Table, path: str, separator: str) -> str:
             f"has {', '.join(header)}"
         )
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
-    return (
-        f"SELECT {_declared(table)} FROM read_csv({literal(path)}, columns = {{{columns}}}, "
-        f"header = true, auto_detect = false, delim = {literal(separator)}, quote = '\"', "
+    options = (
+        f"columns = {{{columns}}}, header = true, auto_detect = false, delim = {literal(separator)}, quote = '\"', "
         "escape = '\"', null_padding = true, ignore_errors = true, strict_mode = false, "
-        "parallel = false)"
+        "parallel = false"
     )
+    return select(_declared(table), f"read_csv({literal(path)}, {options})")
 
 
 def read_header(line: str, separator: str) -> list[str]:
     """Return the names in the first line of a CSV file.
 
-    >>> read_header('id,"a ""b"", c"\\n', ",")
-    ['id', 'a "b", c']
+    >>> read_header('id,"last, first"', ",")
+    ['id', 'last, first']
     """
     import csv  # only where there is a CSV file
 

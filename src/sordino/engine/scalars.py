@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Type, Value
@@ -55,7 +56,7 @@ class Scope:
     def source(self, rows: str) -> str:
         """Return what to select from: the rows with the added columns."""
         for name, text in self.added:
-            rows = f"(SELECT *, {text} AS {name} FROM {rows})"
+            rows = inner(select(["*", f"{text} AS {name}"], rows))
         return rows
 
     def scalar(self, scalar: Scalar) -> Term:
@@ -232,16 +233,22 @@ def _logic(template: str) -> Rule:
     return rule
 
 
-def _alike(scope: Scope, left: Term, right: Term) -> tuple[Term, Term]:
-    """Return two clean expressions of one type, so that the engine converts nothing by itself."""
-    left, right = scope.clean(left), scope.clean(right)
-    if left.type is right.type:
-        return left, right
-    kinds = {left.type, right.type}
+def common(left: Type, right: Type) -> Type:
+    """Return the type in which two values are compared, so that nothing is converted unasked."""
+    kinds = {left, right}
+    if len(kinds) == 1:
+        return left
     if kinds <= {Type.INTEGER, Type.REAL, Type.BOOLEAN}:
-        return scope.real(left), scope.real(right)
-    kind = Type.TIMESTAMP if kinds == {Type.DATE, Type.TIMESTAMP} else Type.TEXT
-    return scope.into(left, kind), scope.into(right, kind)
+        return Type.REAL
+    return Type.TIMESTAMP if kinds == {Type.DATE, Type.TIMESTAMP} else Type.TEXT
+
+
+def _alike(scope: Scope, *terms: Term) -> list[Term]:
+    """Return clean expressions of one type."""
+    kind = terms[0].type
+    for term in terms[1:]:
+        kind = common(kind, term.type)
+    return [scope.into(term, kind) for term in terms]
 
 
 def _compared(sign: str) -> Rule:
@@ -253,16 +260,8 @@ def _compared(sign: str) -> Rule:
 
 
 def _in(scope: Scope, terms: Terms, kind: Type) -> Term:
-    value, *choices = terms
-    types = {term.type for term in terms}
-    if len(types) > 1:
-        every = types <= {Type.INTEGER, Type.REAL, Type.BOOLEAN}
-        wanted = Type.REAL if every else Type.TEXT
-        if types == {Type.DATE, Type.TIMESTAMP}:
-            wanted = Type.TIMESTAMP
-        value, *choices = (scope.into(term, wanted) for term in terms)
-    texts = ", ".join(scope.clean(term).text for term in choices)
-    return Term(f"({scope.clean(value).text} IN ({texts}))", kind)
+    value, *choices = _alike(scope, *terms)
+    return Term(f"({value.text} IN ({', '.join(term.text for term in choices)}))", kind)
 
 
 def _case(scope: Scope, terms: Terms, kind: Type) -> Term:

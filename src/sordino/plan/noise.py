@@ -46,15 +46,15 @@ def additive(
 
 
 def root_down(x: Fraction) -> Fraction:
-    """Return the root of a number to nine digits or more, rounded down.
+    """Return the root of a number to eight digits or more, rounded down.
 
-    >>> root_down(Fraction(4)), root_down(Fraction(2))
-    (Fraction(2, 1), Fraction(1414213562, 1000000000))
+    >>> root_down(Fraction(4)), float(root_down(Fraction(2)))
+    (Fraction(2, 1), 1.414213562)
 
     Guarantee: none needed; public inputs only.
     """
     scale = _DIGITS
-    while x * scale * scale < scale:
+    while x * scale * scale < _DIGITS**2 // 100:
         scale *= 10
     return Fraction(isqrt(int(x * scale * scale)), scale)
 

@@ -99,7 +99,7 @@ def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[
 
     >>> one, other = Place(0, 0), Place(0, 1)
     >>> divide({one: 4.0, other: 1.0}, Fraction(1, 2), rho=False)[other]
-    Fraction(166666, 1000000)
+    Fraction(166667, 1000000)
 
     Guarantee: none needed; public inputs only.
     """
@@ -108,7 +108,7 @@ def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[
     whole = math.fsum(parts.values())
     unit = Fraction(10) ** (math.floor(math.log10(total)) + 1 - _DIGITS)
     shares = {
-        item: max(math.floor(total / unit * Fraction(part / whole)), 1) * unit
+        item: max(round(total / unit * Fraction(part / whole)), 1) * unit
         for item, part in parts.items()
     }
     if shares:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sordino.query import bind_rows, bind_units, domains, literals
-from sordino.query.bind_columns import is_aggregate
+from sordino.query.bind_columns import aggregates
 from sordino.query.bind_histogram import histogram, histogram_of
 from sordino.query.bind_measures import Measures
-from sordino.query.bind_post import Selected, post
+from sordino.query.bind_post import Selected, post, text_of
 from sordino.query.bind_scalar import Hook, bind
 from sordino.query.refusals import refusal
 from sordino.query.scope import Private, Reading
@@ -121,27 +121,19 @@ def _meant(node: exp.Expr, items: tuple[_Item, ...], relation: Private) -> tuple
 
 
 def _key(node: exp.Expr, place: exp.Expr, alias: str, hook: Hook) -> Key:
-    for part in node.walk():
-        if is_aggregate(part) and not isinstance(part.parent, exp.Window):
-            raise refusal(
-                "aggregate_place",
-                place,
-                "an aggregate cannot be grouped by",
-                why="the group of a row would depend on the rows of other people",
-                hint="group by a column",
-            )
+    if aggregates(node):
+        raise refusal(
+            "aggregate_place",
+            place,
+            "an aggregate cannot be grouped by",
+            why="the group of a row would depend on the rows of other people",
+            hint="group by a column",
+        )
     scalar = bind(node, hook)
     _check_key(scalar, node)
-    title = alias or title_of(node)
+    title = alias or text_of(node)
     other = scalar.other if isinstance(scalar, Field) else None
     return Key(scalar, title, domains.of_scalar(scalar), other)
-
-
-def title_of(node: exp.Expr) -> str:
-    """Return the short text of an expression, which names its column in the answer."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node.name if isinstance(node, exp.Column) else node.sql(dialect="duckdb")[:60]
 
 
 def _check_key(scalar: Scalar, node: exp.Expr) -> None:

@@ -24,6 +24,12 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, AGGREGATES)
 
 
+def aggregates(node: exp.Expr) -> bool:
+    """Tell whether an expression is computed from many rows, other than by a window."""
+    parts = node.walk(prune=lambda part: isinstance(part, exp.Window))
+    return any(is_aggregate(part) for part in parts)
+
+
 def row_hook(columns: Columns, clause: str) -> Hook:
     """Return what names mean in a clause that looks at one row at a time."""
 
@@ -105,7 +111,9 @@ def _listed(item: exp.Expr, columns: Columns, hook: Hook) -> list[Named]:
         wanted = item.table.casefold()
         found = [replace(c, source="") for c in columns if c.source.casefold() == wanted]
         if not found:
-            raise refusal("unknown_table", item, f"there is no table {item.table!r} here")
+            raise refusal(
+                "unknown_table", item, f"there is no table {item.table!r} here", hint="use *"
+            )
         return found
     node = item.this if isinstance(item, exp.Alias) else item
     while isinstance(node, exp.Paren):

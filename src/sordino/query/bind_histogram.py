@@ -7,8 +7,9 @@ from sqlglot import exp
 
 from sordino.query import literals
 from sordino.query.bind_arguments import bounded, number, unwrapped
+from sordino.query.bind_columns import aggregates
 from sordino.query.bind_post import limit, unique
-from sordino.query.bind_scalar import Hook
+from sordino.query.bind_scalar import Hook, bind
 from sordino.query.refusals import refusal
 from sordino.query.scope import Private
 from sordino.query.tree import (
@@ -44,9 +45,21 @@ def histogram(
     select: exp.Select, node: exp.Anonymous, relation: Private, keys: tuple[Key, ...], hook: Hook
 ) -> Query:
     """Return the question that a HISTOGRAM asks: its bins are one more key, after the others."""
-    _refuse_more(select, node, len(keys))
     if len(node.expressions) != 2:
-        raise refusal("histogram", node, "HISTOGRAM takes a value and a number of bins")
+        raise refusal(
+            "histogram",
+            node,
+            "HISTOGRAM takes a value and a number of bins",
+            hint="HISTOGRAM(x, 10)",
+        )
+    for clause in ("having", "order"):
+        if select.args.get(clause) is not None:
+            raise refusal(
+                "histogram",
+                select.args[clause],
+                "the rows of a histogram are its bins, in their order",
+                hint=f"leave {clause.upper()} out",
+            )
     value, many = node.expressions
     bins = literals.whole(many, 1, BINS, code="histogram", what="the number of bins")
     aggregate = unwrapped(node.parent if isinstance(node.parent, exp.Filter) else node, hook)
@@ -54,12 +67,16 @@ def histogram(
     name = _name(select, node, scalar)
     key = Key(scalar, name, tuple(range(bins)), bins=Bins(range_, bins))
     place = KeyRef(len(keys), Type.INTEGER)
-    outputs = [Output(known.title, KeyRef(i, known.type)) for i, known in enumerate(keys)]
-    outputs += [
-        Output(f"{name}_from", PostCall("bin_from", (place,), Type.REAL)),
-        Output(f"{name}_to", PostCall("bin_to", (place,), Type.REAL)),
-        Output("count", MeasureRef(0, Type.REAL)),
-    ]
+    outputs: list[Output] = []
+    for item in select.expressions:
+        if item.find(exp.Anonymous) is node:
+            outputs += [
+                Output(f"{name}_from", PostCall("bin_from", (place,), Type.REAL)),
+                Output(f"{name}_to", PostCall("bin_to", (place,), Type.REAL)),
+                Output("count", MeasureRef(0, Type.REAL)),
+            ]
+        else:
+            outputs.append(_beside(item, keys, hook))
     titles = unique(output.title for output in outputs)
     named = tuple(Output(t, o.scalar) for t, o in zip(titles, outputs, strict=True))
     order = tuple(Ordered(KeyRef(i, known.type)) for i, known in enumerate((*keys, key)))
@@ -67,21 +84,20 @@ def histogram(
     return Query(relation.rows, (*keys, key), (Measure(Kind.COUNT),), after, "")
 
 
-def _refuse_more(select: exp.Select, node: exp.Expr, keys: int) -> None:
-    """Refuse whatever else a question with a histogram has; only keys may stand beside it."""
-    clauses = [name for name in ("having", "order") if select.args.get(name) is not None]
-    if clauses or len(select.expressions) > keys + 1:
-        raise refusal(
-            "histogram",
-            node,
-            "HISTOGRAM stands alone, or after the keys of GROUP BY",
-            why="its bins become rows of the answer, in their own order",
-            hint="write SELECT HISTOGRAM(x, 10) FROM ...",
-        )
-    for item in select.expressions:
-        if isinstance(item.unalias(), exp.Column) or item.find(exp.Anonymous) is node:
-            continue
-        raise refusal("histogram", item, "only keys stand beside HISTOGRAM", hint="leave it out")
+def _beside(item: exp.Expr, keys: tuple[Key, ...], hook: Hook) -> Output:
+    """Return a key of GROUP BY that stands beside a histogram, and refuse anything else there."""
+    node = item.this if isinstance(item, exp.Alias) else item
+    scalar = None if aggregates(node) else bind(node, hook)
+    for index, key in enumerate(keys):
+        if key.scalar == scalar:
+            return Output(item.alias or key.title, KeyRef(index, key.type))
+    raise refusal(
+        "histogram",
+        item,
+        "only keys of GROUP BY stand beside HISTOGRAM",
+        why="its bins become rows of the answer",
+        hint="write SELECT HISTOGRAM(x, 10) FROM ...",
+    )
 
 
 def _name(select: exp.Select, node: exp.Expr, scalar: Scalar) -> str:

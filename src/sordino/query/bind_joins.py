@@ -194,6 +194,8 @@ def _with_public(
     by_name = {field.name: column for field, column in right.fields}
     on: list[tuple[Scalar, str]] = []
     for one, other in pairs.scalars:
+        if isinstance(other, Call) and other.operation in ("to_real", "to_timestamp"):
+            other = other.arguments[0]  # noqa: PLW2901 - engines compare these types by themselves
         if not isinstance(other, Field):
             raise _refused(
                 join,

@@ -27,6 +27,8 @@ from sordino.query.types import Type
 
 TOP = 100  # values that TOP lists at most
 
+_WITHIN = "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)"
+
 _NUMERIC: dict[type[exp.Expr], Kind] = {
     exp.Sum: Kind.SUM,
     exp.Avg: Kind.AVG,
@@ -58,7 +60,7 @@ class Measures:
         return MeasureRef(len(self.found) - 1, kind)
 
     def _inside(self, node: exp.Expr) -> Scalar | None:
-        if is_aggregate(node) and not isinstance(node.parent, exp.Window):
+        if is_aggregate(node):
             raise refusal(
                 "nested_aggregate",
                 node,
@@ -101,7 +103,9 @@ def _stated(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
     """QUANTILE(x, q)."""
     share = aggregate.function.args.get("quantile")
     if share is None:
-        raise refusal("function", aggregate.node, "QUANTILE takes a value and a share")
+        raise refusal(
+            "function", aggregate.node, "QUANTILE lacks its share", hint="QUANTILE(x, 0.5)"
+        )
     return _quantile(aggregate, aggregate.function.this, _share(share), hook)
 
 
@@ -133,14 +137,14 @@ def _percentile(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
                 "function",
                 function,
                 "PERCENTILE_CONT lacks WITHIN GROUP",
-                hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)",
+                hint=_WITHIN,
             )
         return _quantile(aggregate, function.this, _share(share), hook)
     inside, order = function.this, function.args.get("expression")
     if not isinstance(inside, exp.PercentileCont) or not isinstance(order, exp.Order):
-        raise refusal("function", function, "only PERCENTILE_CONT has WITHIN GROUP")
+        raise refusal("function", function, "only PERCENTILE_CONT has WITHIN GROUP", hint=_WITHIN)
     if len(order.expressions) != 1:
-        raise refusal("function", function, "WITHIN GROUP orders by one value")
+        raise refusal("function", function, "WITHIN GROUP orders by one value", hint=_WITHIN)
     share = _share(inside.this)
     ordered = order.expressions[0]
     return _quantile(

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.query import literals
-from sordino.query.bind_columns import is_aggregate
+from sordino.query.bind_columns import aggregates, is_aggregate
 from sordino.query.bind_measures import Measures
 from sordino.query.bind_scalar import Hook, bind, condition
 from sordino.query.refusals import refusal
@@ -81,7 +81,7 @@ def limit(select: exp.Select) -> int | None:
 
 def titles(items: Iterable[tuple[exp.Expr, str]]) -> tuple[str, ...]:
     """Return a name for each column of the answer: the given one, or its text; each once."""
-    return unique(alias or _text(node) for node, alias in items)
+    return unique(alias or text_of(node) for node, alias in items)
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:
@@ -100,7 +100,8 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _text(node: exp.Expr) -> str:
+def text_of(node: exp.Expr) -> str:
+    """Return the short text of an expression, which names its column in the answer."""
     while isinstance(node, exp.Paren):
         node = node.this
     return node.name if isinstance(node, exp.Column) else node.sql(dialect="duckdb")[:60]
@@ -113,7 +114,7 @@ def _post_hook(selected: Selected, *, aliases: bool = False) -> Hook:
     """
 
     def hook(node: exp.Expr) -> Scalar | None:
-        if is_aggregate(node) and not isinstance(node.parent, exp.Window):
+        if is_aggregate(node):
             ref = selected.measures.ref(node)
             return Field(f"{_MEASURE}{ref.index}", ref.type, "")
         if not _may_be_key(node):
@@ -133,10 +134,7 @@ def _post_hook(selected: Selected, *, aliases: bool = False) -> Hook:
 
 def _may_be_key(node: exp.Expr) -> bool:
     """Tell whether a node looks at a row, and at no aggregate outside of windows."""
-    parts = list(node.walk())
-    return any(isinstance(part, exp.Column) for part in parts) and not any(
-        is_aggregate(part) and not isinstance(part.parent, exp.Window) for part in parts
-    )
+    return node.find(exp.Column) is not None and not aggregates(node)
 
 
 def _key(node: exp.Expr, selected: Selected) -> Scalar | None:

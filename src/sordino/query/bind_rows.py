@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sordino.query import bind_joins, bind_units, domains
-from sordino.query.bind_columns import is_aggregate, projected, row_hook
+from sordino.query.bind_columns import aggregates, projected, row_hook
 from sordino.query.bind_scalar import condition
 from sordino.query.catalog import ROW, Catalog, Table
 from sordino.query.refusals import nearest, refusal
@@ -157,7 +157,7 @@ def inner(select: exp.Select, known: Mapping[str, Inner], reading: Reading) -> R
     relation = source(select, names, reading)
     check_unused(own, reading)
     grouped = select.args.get("group") is not None or select.args.get("having") is not None
-    if grouped or _aggregates(select):
+    if grouped or any(aggregates(item) for item in select.expressions):
         return bind_units.per_unit(select, relation, reading)
     if isinstance(relation, Private):
         relation, hook = bind_units.windows(select, relation, reading)
@@ -171,12 +171,3 @@ def check_unused(own: tuple[Inner, ...], reading: Reading) -> None:
     for query in own:
         if id(query.select) not in reading.used:
             inner(query.select, query.known, reading)
-
-
-def _aggregates(select: exp.Select) -> bool:
-    """Tell whether some column is computed from many rows, outside of windows."""
-    return any(
-        is_aggregate(node) and not isinstance(node.parent, exp.Window)
-        for item in select.expressions
-        for node in item.walk()
-    )

@@ -220,11 +220,12 @@ def _in(node: exp.Expr, hook: Hook) -> Scalar:
 def _like(node: exp.Expr, hook: Hook) -> Scalar:
     pattern = bind(node.expression, hook)
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
-        raise refusal("like", node, "LIKE takes a pattern that is written out in quotes")
+        raise refusal("like", node, "LIKE takes a pattern in quotes", hint="write it out")
     if len(pattern.value) > 200:
         raise refusal("like", node, "a pattern has at most 200 characters", hint="shorten it")
     name = "like" if isinstance(node, exp.Like) else "ilike"
-    return checked(name, node, bind(node.this, hook), pattern)
+    met = checked(name, node, bind(node.this, hook), pattern)
+    return checked("not", node, met) if node.args.get("negate") else met
 
 
 def _several(name: str, *, numbers: bool) -> Callable[[exp.Expr, Hook], Scalar]:

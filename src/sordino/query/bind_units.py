@@ -196,7 +196,8 @@ def _measure(node: exp.Expr, hook: Hook) -> tuple[UnitMeasure, Type]:
 def _range(measure: UnitMeasure, most: int | None) -> Range | None:
     """Return where the numbers of units are expected to lie, given how many rows one has."""
     if measure.kind is UnitKind.COUNT:
-        return None if most is None else Range(Fraction(0), Fraction(most))
+        fewest = Fraction(1 if measure.argument is None else 0)
+        return None if most is None else Range(fewest, Fraction(max(most, 1)))
     if measure.kind is not UnitKind.SUM or measure.range is None:
         return measure.range
     if most is None:

@@ -7,6 +7,7 @@ All of it is public. Nothing here is ever read off the data.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -139,7 +140,7 @@ class Purse:
     """
 
     budget: Budget
-    slack: Any = 0  # Fraction
+    slack: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from sordino.query.names import about, among, check_name, column_of, distinct, r
 from sordino.query.types import Type
 from sordino.query.values import read_bounds, read_keys, read_type, read_value
 
+LARGEST_LIMIT = 1_000_000  # weights of so many rows are still computed in 64 bits
+
 
 def column(
     name: str,
@@ -167,9 +169,9 @@ def purse(
 def _limit(name: str, value: object) -> int | None:
     if value is None:
         return None
-    if not is_integer(value) or not 1 <= value <= 2**31:
+    if not is_integer(value) or not 1 <= value <= LARGEST_LIMIT:
         raise CatalogError(
-            f"limits: {name} must be a positive whole number of at most 2**31, got {value!r}"
+            f"limits: {name} must be a whole number from 1 to {LARGEST_LIMIT:,}, got {value!r}"
         )
     return int(value)
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal, DecimalException
 from typing import TypeAlias
 
 from sordino.query.tree import Call, Field, Literal, Scalar
@@ -15,6 +17,10 @@ Values: TypeAlias = "Sequence[Value]"
 Rule: TypeAlias = "Callable[..., Value]"
 
 _LARGEST = 2**63
+_YES, _NO = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+_WRITTEN = re.compile(
+    r"(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?"
+)
 
 
 def evaluate(scalar: Scalar, row: Mapping[str, Value]) -> Value:
@@ -46,7 +52,7 @@ def apply(operation: str, values: Values, kind: Type) -> Value:
         return None
     try:
         result = _RULES[operation](*values)
-    except (ValueError, OverflowError, ZeroDivisionError):
+    except (ValueError, OverflowError, ZeroDivisionError, DecimalException):
         return None
     return _fitted(result, kind)
 
@@ -158,7 +164,8 @@ def _round(value: float, digits: int) -> float:
     scaled = abs(float(value)) * scale
     if not math.isfinite(scaled):
         return value
-    return math.copysign(math.floor(scaled + 0.5) / scale, value)
+    whole = math.floor(scaled)
+    return math.copysign((whole + (scaled - whole >= 0.5)) / scale, value)
 
 
 def _clamp(value: float, low: float, high: float) -> float:
@@ -225,27 +232,33 @@ def _to_real(value: float | str) -> float:
 
 
 def _to_integer(value: float | str) -> float:
-    return value if isinstance(value, int) else _to_real(value)
+    """Numbers are rounded with ties to even, and what is written with ties away from zero."""
+    if isinstance(value, str):
+        return int(Decimal(value.strip()).to_integral_value(ROUND_HALF_UP))
+    return value
 
 
 def _to_boolean(value: float | str) -> bool | None:
     if isinstance(value, str):
         word = value.strip().lower()
-        return (
-            True if word in ("true", "t", "1") else False if word in ("false", "f", "0") else None
-        )
+        return True if word in _YES else False if word in _NO else None
     return value != 0
 
 
 def _to_date(value: date | str) -> date:
-    if isinstance(value, datetime):
-        return value.date()
-    return date.fromisoformat(value.strip()) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _to_timestamp(value).date()
+    return value.date() if isinstance(value, datetime) else value
 
 
 def _to_timestamp(value: date | str) -> datetime:
     if isinstance(value, str):
-        return datetime.fromisoformat(value.strip()).replace(tzinfo=None)
+        found = _WRITTEN.fullmatch(value.strip())
+        if found is None:
+            raise ValueError(value)
+        year, month, day, hour, minute, second, rest = found.groups(default="0")
+        small = int(rest.ljust(6, "0"))
+        return datetime(*map(int, (year, month, day, hour, minute, second)), small)
     return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
 
 

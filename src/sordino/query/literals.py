@@ -25,19 +25,25 @@ def literal(node: exp.Literal) -> Literal:
     text = str(node.this)
     if node.is_string:
         if len(text) > _TEXT:
-            raise refusal("literal", node, f"a text has at most {_TEXT} characters here")
+            raise refusal(
+                "literal", node, f"a text has at most {_TEXT} characters", hint="shorten it"
+            )
         return Literal(text, Type.TEXT)
     if len(text) > _DIGITS:
-        raise refusal("literal", node, f"a number has at most {_DIGITS} characters here")
+        raise refusal(
+            "literal", node, f"a number has at most {_DIGITS} characters", hint="shorten it"
+        )
     if _WHOLE.fullmatch(text):
         whole = int(text)
         if whole > 2**53:
-            raise refusal("literal", node, "a whole number is at most 2**53 here")
+            raise refusal(
+                "literal", node, "a whole number is at most 2**53", hint="write it as 1e18"
+            )
         return Literal(whole, Type.INTEGER)
     try:
         number = float(text)
     except ValueError:
-        raise refusal("literal", node, "this is not a number") from None
+        raise refusal("literal", node, "this is not a number", hint="write 1.5") from None
     if not math.isfinite(number):
         raise refusal("literal", node, "a number must be finite", hint="write a smaller one")
     return Literal(number, Type.REAL)
@@ -63,10 +69,12 @@ def timed(value: Literal, kind: Type, node: exp.Expr) -> Literal:
             return Literal(date.fromisoformat(text), kind)
         return Literal(datetime.fromisoformat(text), kind)
     except ValueError:
-        what = "a day, as in '2024-05-01'"
+        what, example = "day", "'2024-05-01'"
         if kind is Type.TIMESTAMP:
-            what = "a moment, as in '2024-05-01 12:00:00'"
-        raise refusal("literal", node, f"this text is not {what}") from None
+            what, example = "moment", "'2024-05-01 12:00:00'"
+        raise refusal(
+            "literal", node, f"this text is not a {what}", hint=f"write it as in {example}"
+        ) from None
 
 
 def whole(node: exp.Expr | None, low: int, high: int, *, code: str, what: str) -> int:

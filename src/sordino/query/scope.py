@@ -114,7 +114,7 @@ class Reading:
 def find(columns: Columns, node: exp.Column) -> Named:
     """Return the column that a name means; names are the same in any case of letters."""
     if isinstance(node.this, exp.Star):
-        raise refusal("star", node, "* stands for all columns, and only COUNT(*) takes it")
+        raise refusal("star", node, "* names no single column", hint="name one")
     name, source = node.name.casefold(), node.table.casefold()
     found = [
         column
@@ -125,10 +125,11 @@ def find(columns: Columns, node: exp.Column) -> Named:
     if len(found) == 1:
         return found[0]
     if found:
-        sources = ", ".join(f"{column.source}.{column.name}" for column in found)
-        raise refusal(
-            "ambiguous", node, f"{node.name!r} means several columns", hint=f"write {sources}"
-        )
+        sources = sorted({f"{column.source}.{column.name}" for column in found})
+        hint = f"write {' or '.join(sources)}"
+        if len(sources) == 1:
+            hint = "give one of them another name with AS in the inner query"
+        raise refusal("ambiguous", node, f"{node.name!r} means several columns", hint=hint)
     raise _unknown(columns, node)
 
 

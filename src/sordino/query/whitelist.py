@@ -57,8 +57,8 @@ ALLOWED: dict[NodeType, tuple[str, ...]] = {
     exp.Is: _PAIR,
     exp.Between: ("this", "low", "high"),
     exp.In: _MANY,
-    exp.Like: _PAIR,
-    exp.ILike: _PAIR,
+    exp.Like: (*_PAIR, "negate"),
+    exp.ILike: (*_PAIR, "negate"),
     exp.Coalesce: _MANY,
     exp.Nullif: _PAIR,
     exp.Greatest: (*_MANY, "ignore_nulls"),
@@ -201,6 +201,8 @@ def _function(node: exp.Expr) -> str:
 
 
 def _unlisted(node: exp.Expr) -> QueryError:
+    if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+        node = node.this
     hint = _HINTS.get(type(node), "")
     if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
         return refusal(
@@ -239,7 +241,13 @@ def _named(node: exp.Expr) -> str:
     return node.sql_name() if isinstance(node, exp.Func) else node.key
 
 
+_SIGNS = {"DPipe": "||", "Mod": "%", "IntDiv": "//", "Pow": "^", "Bracket": "[...]"}
+
+
 def _spaced(name: str) -> str:
+    """Return the name of a node as it is read aloud, or as it is written."""
+    if name in _SIGNS:
+        return _SIGNS[name]
     return "".join(f" {c}" if c.isupper() else c for c in name).strip().upper()
 
 

@@ -93,13 +93,14 @@ def draw(plan: Plan, sealed: Exact, options: Options = _PLAIN) -> Drawn:
 class _Open:
     """A part that has been opened: its table, and to which group each row belongs."""
 
-    __slots__ = ("many", "part", "places", "table")
+    __slots__ = ("_piles", "many", "part", "places", "table")
 
     def __init__(self, part: Part, table: pa.Table, groups: Groups) -> None:
         alone = isinstance(part, Crowded)
         self.part = part
         self.table = table
         self.many = 1 if alone else len(groups.keys)
+        self._piles: list[Pile] | None = None
         self.places = np.zeros(table.num_rows, dtype=np.int64) if alone else groups.find(table)
 
     def column(self, at: int) -> npt.NDArray[Any]:
@@ -108,7 +109,10 @@ class _Open:
         return gather(self.table.column(name), self.places, self.many)
 
     def piles(self) -> list[Pile]:
-        return piles(self.table, self.places, self.many)
+        """Return the records of every group of ranks or votes."""
+        if self._piles is None:
+            self._piles = piles(self.table, self.places, self.many)
+        return self._piles
 
 
 def _draw(release: Release, opened: _Open, level: Fraction) -> Draw:

@@ -37,7 +37,10 @@ def _uncovered(plan: Plan) -> list[str]:
     clamps = sorted({_clamp(argument, wide) for argument, wide in ranges if wide is not None})
     found += [f"error bars do not cover clamping: {text}" for text in clamps]
     grids = sorted({t.exponent for t in _totals(plan) if t.argument.type is Type.REAL})
-    found += [f"values are rounded to multiples of {2.0**e:.3g} to be added up" for e in grids]
+    found += [
+        f"error bars do not cover rounding: values are added up in steps of {2.0**e:.3g}"
+        for e in grids
+    ]
     return found
 
 
@@ -91,9 +94,9 @@ def _choices(columns: tuple[Column, ...]) -> list[str]:
     for column in columns:
         if column.gap is None:
             continue
-        sure = "" if column.confidence is None else f" with {float(column.confidence):g}"
+        sure = "" if column.confidence is None else f" with {100 * float(column.confidence):g} %"
         each, best = ("each choice", "last of the best") if column.listed else ("it", "best")
-        rows = number_pair(float(f"{column.gap:.3g}"), None)[0]
+        rows = plain(float(f"{column.gap:.3g}"))
         found.append(
             f"{column.title} is chosen by noisy votes:{sure} {each} has at most {rows} rows "
             f"less than the {best}"
@@ -117,7 +120,8 @@ def _extremes(drawn: Drawn) -> list[str]:
         rows = beyond(release, part, level) / plan.bounded.shares.coarse_steps
         side = "below" if release.toward == 0 else "above"
         found.append(
-            f"{measure.kind.upper()} is answered by an extreme quantile: about {rows:,.3g} rows "
+            f"{measure.kind.upper()} is answered by an extreme quantile: about "
+            f"{plain(float(f'{rows:.3g}'))} rows "
             f"lie {side} it; in a smaller group it says nothing"
         )
     return found

@@ -23,6 +23,7 @@ from sordino.exact.rounding import down, up
 from sordino.mechanisms.choose.quantile import Quantiles
 from sordino.plan.bounded import Ranks
 from sordino.plan.plan import Ranked
+from sordino.query.types import Type
 from sordino.release.groups import NOWHERE, Integers
 from sordino.release.noise import Span, read_integers
 
@@ -83,7 +84,7 @@ def draw_quantiles(release: Ranked, ranks: Ranks, held: list[Pile], level: Fract
         Neighbours: one unit with all its rows, added or removed.
         Loss: epsilon_value and twice epsilon_end for all groups together.
         Numerics: exact draws; the ends of buckets are rounded outwards.
-        Proof: docs/proofs/queries.md, theorem 4.
+        Proof: docs/proofs/queries.md, theorem 4; docs/proofs/intervals.md, theorem 3.
     """
     toward = release.toward
     if toward is None and release.quantile in (0, 1):
@@ -175,8 +176,11 @@ def _as_span(ranks: Ranks, points: list[int], lows: list[int], highs: list[int])
     """Return values for buckets: the middle of the point, the outer edges of the ends."""
     value = [float((_edge(ranks, b) + _edge(ranks, b, upper=True)) / 2) for b in points]
     # A point outside its interval widens it, which can only help.
-    low = [down(_edge(ranks, min(b, p))) for b, p in zip(lows, points, strict=True)]
-    high = [up(_edge(ranks, max(b, p), upper=True)) for b, p in zip(highs, points, strict=True)]
+    slip = _rounding(ranks)
+    low = [down(_edge(ranks, min(b, p)) - slip) for b, p in zip(lows, points, strict=True)]
+    high = [
+        up(_edge(ranks, max(b, p), upper=True) + slip) for b, p in zip(highs, points, strict=True)
+    ]
     return Span(*(np.array(column, dtype=np.float64) for column in (value, low, high)))
 
 
@@ -184,3 +188,9 @@ def _edge(ranks: Ranks, bucket: int, *, upper: bool = False) -> Fraction:
     first = ranks.low + bucket * ranks.width
     steps = min(first + ranks.width - 1, ranks.high) if upper else first
     return steps * Fraction(2) ** ranks.exponent
+
+
+def _rounding(ranks: Ranks) -> Fraction:
+    """Return how far a value can be from the step that it was rounded and clamped to."""
+    whole = ranks.argument.type is Type.INTEGER and ranks.exponent <= 0
+    return Fraction(0) if whole else Fraction(2) ** ranks.exponent

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from sordino.answer.codec import to_bytes
 from sordino.engine.protocol import Engine
+from sordino.errors import CatalogError
 from sordino.exact.entropy import system
 from sordino.exact.rational import Number
 from sordino.ledger.protocol import Ledger
@@ -177,11 +178,14 @@ class Session:
                 "as within=50; one of the two"
             )
         query = parse(sql, self.catalog, public=self._public)
-        cut = limits(
-            rows=asked.get("rows"),
-            groups=asked.get("groups"),
-            rows_per_group=asked.get("rows_per_group"),
-        )
+        try:
+            cut = limits(
+                rows=asked.get("rows"),
+                groups=asked.get("groups"),
+                rows_per_group=asked.get("rows_per_group"),
+            )
+        except CatalogError as error:  # here it is an argument that is wrong
+            raise ValueError(str(error)) from None
         confidence, delta = asked.get("confidence", 0.95), asked.get("delta")
         diagnostics = asked.get("diagnostics", False)
         if within is None:

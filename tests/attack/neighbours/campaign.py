@@ -19,7 +19,7 @@ from sordino.testing.trace import Exact, Prepared, look, prepare
 from tests.attack.neighbours.check import exact_faults, price_faults, public_faults
 from tests.attack.neighbours.data import World, frames, make_world
 from tests.attack.neighbours.queries import make_question
-from tests.attack.neighbours.schemas import Schema, make_schema
+from tests.attack.neighbours.schemas import make_schema
 
 
 @dataclass(slots=True)
@@ -90,11 +90,11 @@ def listening() -> Iterator[Ear]:
 class Site:
     """The data sets of a world, each with its catalog and its engine."""
 
-    def __init__(self, random: Random, schema: Schema, *, leaving: int) -> None:
-        self.schema = schema
-        self.world: World = make_world(random, schema, leaving=leaving)
-        self.sets = self.world.sets()
-        tables = [frames(schema, self.world.rows(present, random)) for present in self.sets]
+    def __init__(self, random: Random, world: World) -> None:
+        schema = world.schema
+        self.sets = world.sets()
+        self.rows = [world.rows(present, random) for present in self.sets]
+        tables = [frames(schema, rows) for rows in self.rows]
         self.engines = [DuckdbEngine(schema.catalog(given), threads=1) for given in tables]
         self.pairs = [
             (a, b)
@@ -201,7 +201,7 @@ def one_world(random: Random, name: Any, *, questions: int, leaving: int = 3) ->
     """Return what was seen in one schema."""
     tally = Tally()
     schema = make_schema(random)
-    site = Site(random, schema, leaving=leaving)
+    site = Site(random, make_world(random, schema, leaving=leaving))
     try:
         for _ in range(questions):
             question, settings = make_question(random, schema), make_settings(random)

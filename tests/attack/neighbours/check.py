@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import assert_never
 
 from sordino.mechanisms import Gaussian, Laplace
+from sordino.mechanisms.partitions import KeySelection
+from sordino.mechanisms.thresholds import GaussianNoise, Threshold
 from sordino.plan.bounded import Bounded, Cells, Ranks, UnitCount, Votes
 from sordino.plan.plan import Added, Chosen, Plan, Ranked
 from sordino.privacy.currency import NANO
@@ -34,7 +36,7 @@ def price_faults(prepared: Prepared, purse: Purse, *, epsilon: Fraction) -> Iter
     rho = purse.budget.currency.kind == "rho"
     total = sum((lost(plan, place, rho=rho) for place in range(len(plan.releases))), Fraction(0))
     if plan.keys is not None:
-        total += rho_of_pure(plan.keys.epsilon) if rho else plan.keys.epsilon
+        total += lost_by_keys(plan.keys, rho=rho)
     if Fraction(prepared.price.nanos + 2, NANO) < total * (1 - Fraction(1, 10**9)):
         yield "the price is less than what is lost"
     if not rho and Fraction(prepared.price.nanos - 2, NANO) > epsilon:
@@ -42,7 +44,7 @@ def price_faults(prepared: Prepared, purse: Purse, *, epsilon: Fraction) -> Iter
     discovers = any(key.domain is None for key in plan.query.keys)
     if discovers != (plan.keys is not None):
         yield "keys are discovered without being selected"
-    if plan.keys is not None and prepared.slack < plan.keys.delta:
+    if plan.keys is not None and float(prepared.slack) < _alone_is_told(plan.keys):
         yield "the slack of selecting keys is not charged"
     if prepared.slack != plan.slack:
         yield "the slack is not the plan's"
@@ -65,6 +67,20 @@ def lost(plan: Plan, place: int, *, rho: bool) -> Fraction:
             return many * rho_of_range(epsilon / many) if rho else epsilon
         case _:
             raise AssertionError("an unknown release")
+
+
+def lost_by_keys(keys: KeySelection, *, rho: bool) -> Fraction:
+    """Return what selecting keys loses, but for its slack."""
+    if isinstance(keys._rule, Threshold) and isinstance(keys._rule.noise, GaussianNoise):
+        return Fraction(keys.groups) / (2 * keys._rule.noise.variance)
+    return rho_of_pure(keys.epsilon) if rho else keys.epsilon
+
+
+def _alone_is_told(keys: KeySelection) -> float:
+    """Return nearly the probability that some key is told that one unit alone has."""
+    if keys.method == "optimal":
+        return float(keys.delta)
+    return -math.expm1(keys.groups * math.log1p(-keys.probability(1))) * (1 - 1e-9)
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:

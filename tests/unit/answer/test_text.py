@@ -18,7 +18,7 @@ def test_an_answer_is_an_aligned_table_with_its_price_and_notes() -> None:
     assert lines[2].split() == ["flu", "1,204", "±", "31"]
     assert lines[3].split() == ["a<b>\\x1b[31m", "-3", "±", "31"]
     assert len({line.index("±") for line in lines[2:5]}) == 1
-    assert lines[6].startswith("price epsilon 0.5, epsilon 1.5 left; ± holds with 95 %")
+    assert lines[6].startswith("price epsilon 0.5; epsilon 1.5 left; each ± holds with 95 %")
     assert lines[7] == "- limits are not covered"
 
 

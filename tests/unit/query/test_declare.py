@@ -66,7 +66,7 @@ def test_a_wrong_column_is_refused(more: dict[str, Any], text: str) -> None:
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "5", 2**40])
 @pytest.mark.parametrize("name", ["rows", "groups", "rows_per_group"])
 def test_limits_are_positive_whole_numbers(name: str, value: object) -> None:
-    assert f"{name} must be a positive whole number" in said(lambda: limits(**{name: value}))
+    assert f"{name} must be a whole number from 1" in said(lambda: limits(**{name: value}))
 
 
 def test_more_groups_than_rows_may_count() -> None:

@@ -204,3 +204,11 @@ def test_an_answer_is_recorded_once() -> None:
     data._ledger.record(receipt, b"answer")
     with pytest.raises(LedgerError):
         data._ledger.record(receipt, b"answer")
+
+
+@pytest.mark.parametrize("rows", [0, -1, 2.5, True, 10**9])
+def test_limits_that_are_none_are_refused_and_cost_nothing(rows: Any) -> None:
+    data = session()
+    with pytest.raises(ValueError, match="rows must be a whole number from 1"):
+        data.ask("SELECT COUNT(*) FROM data", epsilon=1, rows=rows)
+    assert left(data) == "epsilon 10"

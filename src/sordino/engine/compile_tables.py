@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the catalog as steps: declared columns in declared types, and the unit of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sordino.engine.bases import Base, normal
+from sordino.engine.dialect import quoted
+from sordino.engine.select import inner, select
+from sordino.engine.writer import Writer
+from sordino.query.catalog import Catalog, Table
+from sordino.query.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A step that gives rows: its name, and the columns of its fields by name.
+
+    ``raw`` are columns in which text of some fields stands as its source has it.
+    """
+
+    step: str
+    columns: Mapping[str, str]
+    raw: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of a catalog. With ``units``, rows of private tables carry their unit."""
+
+    writer: Writer
+    catalog: Catalog
+    bases: Mapping[str, Base]
+    units: bool
+    numbered: dict[str, str] = field(default_factory=dict)
+
+    def table(self, name: str) -> Table:
+        """Return a table that is declared."""
+        table = self.catalog.table(name)
+        if table is None:
+            raise ValueError(f"there is no table {name!r}")
+        return table
+
+    def column_type(self, table: Table, name: str) -> Type:
+        """Return the declared type of a column."""
+        column = table.column(name)
+        if column is None:
+            raise ValueError(f"table {table.name!r} has no column {name!r}")
+        return column.type
+
+    def is_raw(self, table: Table, name: str) -> bool:
+        """Tell whether a column is text that is cut if it is too long, and may be cut later."""
+        held = self.bases[table.name].held.get(name)
+        return held == "VARCHAR" and self.column_type(table, name) is Type.TEXT
+
+    def base(
+        self,
+        table: Table,
+        wanted: Iterable[tuple[str, str]],
+        raw: Iterable[tuple[str, str]] = (),
+    ) -> str:
+        """Return a step with wanted columns, each under a given name, and the unit as ``u``.
+
+        ``raw`` are columns as the source has them, for tables without units in their rows.
+        """
+        pairs = list(wanted)
+        source = self.bases[table.name].source
+        chosen = [f"{self._column(table, column)} AS {name}" for name, column in pairs]
+        chosen += [f"{quoted(column)} AS {name}" for name, column in raw]
+        if table.public or (table.each_row and not self.units):
+            return self.writer.step("base", select(chosen, source))
+        if table.each_row:
+            named = [f"{quoted(column)} AS {name}" for name, column in pairs]
+            return self.writer.step("base", select(["u", *named], self._numbered(table)))
+        if table.parent is not None:
+            return self._child(table, chosen, [name for name, _ in pairs])
+        unit = self._column(table, str(table.unit), whole=True)
+        text = select([f"{unit} AS u", *chosen], source, where=[f"{unit} IS NOT NULL"])
+        return self.writer.step("base", text)
+
+    def _numbered(self, table: Table) -> str:
+        """Return a table with numbered rows: one step, so that a row has one number everywhere."""
+        if table.name not in self.numbered:
+            columns = [column.name for column in table.columns]
+            chosen = [f"{self._column(table, name)} AS {quoted(name)}" for name in columns]
+            text = select(["row_number() OVER () AS u", *chosen], self.bases[table.name].source)
+            self.numbered[table.name] = self.writer.step("numbered", text, keep=True)
+        return self.numbered[table.name]
+
+    def _child(self, table: Table, chosen: list[str], names: list[str]) -> str:
+        """Return rows with the units of their parents' rows; those without a parent are nobody's."""
+        key = table.parent
+        if key is None:
+            raise ValueError(f"table {table.name!r} leads to no unit")
+        via = f"{self._column(table, key.column, whole=True)} AS via"
+        rows = inner(select([via, *chosen], self.bases[table.name].source))
+        parents = self._units(self.table(key.parent), key.parent_column)
+        source = f"{rows} AS t JOIN {inner(parents)} AS p ON t.via = p.via"
+        text = select(["p.u", *(f"t.{name}" for name in names)], source)
+        return self.writer.step("base", text)
+
+    def _units(self, table: Table, column: str) -> str:
+        """Return the units of a table by the value of a column, uncut like the unit itself."""
+        via = self._column(table, column, whole=True)
+        source = self.bases[table.name].source
+        if table.each_row:
+            return select(["u", f"{quoted(column)} AS via"], self._numbered(table))
+        if table.parent is None:
+            unit = self._column(table, str(table.unit), whole=True)
+            return select([f"{unit} AS u", f"{via} AS via"], source, where=[f"{unit} IS NOT NULL"])
+        up = self._column(table, table.parent.column, whole=True)
+        rows = inner(select([f"{up} AS up", f"{via} AS via"], source))
+        above = inner(self._units(self.table(table.parent.parent), table.parent.parent_column))
+        return select(["p.u", "t.via"], f"{rows} AS t JOIN {above} AS p ON t.up = p.via")
+
+    def _column(self, table: Table, name: str, *, whole: bool = False) -> str:
+        column = table.column(name)
+        if column is None:
+            raise ValueError(f"table {table.name!r} has no column {name!r}")
+        held = self.bases[table.name].held[column.name]
+        return normal(self.writer, column.name, column.type, held, whole=whole)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The split of a price is the one with the least sum of errors."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.plan.bound import bound
+from sordino.plan.outline import OneOf, Place
+from sordino.plan.split import (
+    DIAGNOSTIC_SHARE,
+    Ends,
+    Item,
+    Keys,
+    Value,
+    divide,
+    errors_of,
+    share_out,
+)
+from tests.unit.plan.questions import (
+    AVG,
+    COUNT,
+    DECLARED,
+    DISCOVERED,
+    EVERYTHING,
+    MEDIAN,
+    SUM,
+    UNITS,
+    catalog,
+    question,
+)
+
+ERRORS = st.lists(st.floats(0.01, 1000), min_size=1, max_size=8)
+TOTALS = st.fractions(Fraction(1, 1000), 100, max_denominator=1000)
+
+
+def as_items(errors: list[float]) -> dict[Item, float]:
+    return {Place(0, at): error for at, error in enumerate(errors)}
+
+
+@given(ERRORS, TOTALS, st.booleans())
+def test_shares_add_up_to_the_total(errors: list[float], total: Fraction, rho: bool) -> None:
+    shares = divide(as_items(errors), total, rho=rho)
+    assert sum(shares.values()) == total
+    assert min(shares.values()) > 0
+
+
+@given(ERRORS, st.booleans(), st.lists(st.floats(0.5, 2), min_size=8, max_size=8))
+def test_no_other_split_has_a_smaller_sum_of_errors(
+    errors: list[float], rho: bool, bends: list[float]
+) -> None:
+    def cost(shares: list[float]) -> float:
+        pairs = zip(errors, shares, strict=True)
+        return sum(error / (math.sqrt(share) if rho else share) for error, share in pairs)
+
+    found = divide(as_items(errors), Fraction(1), rho=rho)
+    bent = [float(share) * bend for share, bend in zip(found.values(), bends, strict=False)]
+    other = [share / sum(bent) for share in bent]
+    assert cost([float(share) for share in found.values()]) <= cost(other) * (1 + 1e-3)
+
+
+def test_what_needs_four_times_as_much_gets_twice_the_epsilon() -> None:
+    one, other = Place(0, 0), Place(0, 1)
+    shares = divide({one: 4.0, other: 1.0}, Fraction(3), rho=False)
+    assert shares[one] == 2
+    assert shares[other] == 1
+    in_rho = divide({one: 8.0, other: 1.0}, Fraction(5), rho=True)
+    assert in_rho[one] == 4
+    assert in_rho[other] == 1
+
+
+@pytest.mark.parametrize("rho", [False, True])
+def test_a_shared_column_gets_what_all_its_measures_need(rho: bool) -> None:
+    both = bound(question([SUM, AVG]), catalog())
+    alone = bound(question([SUM]), catalog())
+    first = errors_of(both, rho=rho, confidence=0.95)
+    second = errors_of(alone, rho=rho, confidence=0.95)
+    assert first[Place(0, 0)] == pytest.approx(2 * second[Place(0, 0)])
+
+
+def test_units_by_group_weigh_as_many_times_as_one_unit_has_groups() -> None:
+    outline = bound(question([UNITS, COUNT], DECLARED), catalog(rows=8))
+    errors = errors_of(outline, rho=False, confidence=0.95)
+    units, rows = outline.recipes
+    assert isinstance(units, OneOf)
+    assert isinstance(rows, OneOf)
+    assert errors[units.place] == pytest.approx(4 * errors[rows.place])
+
+
+def test_a_quantile_spends_as_much_on_its_value_as_on_its_ends() -> None:
+    outline = bound(question([MEDIAN]), catalog())
+    rank = outline.recipes[0]
+    shares = share_out(outline, Fraction(1), rho=False, confidence=0.95)
+    assert shares[Value(rank)] == shares[Ends(rank)] == Fraction(1, 2)  # type: ignore[arg-type]
+
+
+def test_keys_are_paid_for_only_where_they_are_discovered() -> None:
+    for key, paid in ((DECLARED, False), (DISCOVERED, True)):
+        outline = bound(question([COUNT], key), catalog())
+        assert (Keys() in errors_of(outline, rho=False, confidence=0.95)) is paid
+
+
+@pytest.mark.parametrize("rho", [False, True])
+def test_diagnostics_take_a_tenth(rho: bool) -> None:
+    outline = bound(question(EVERYTHING, DISCOVERED), catalog(), diagnostics=True)
+    shares = share_out(outline, Fraction(2), rho=rho, confidence=0.95)
+    extra = sum(shares[place] for _, place in outline.diagnostics)
+    assert extra == 2 * DIAGNOSTIC_SHARE
+    assert sum(shares.values()) == 2
