@@ -68,8 +68,8 @@ def compile_bounded(
     selects = [maker.select(part) for part in bounded.parts]
     columns = tuple(_columns(bounded, part) for part in bounded.parts)
     wide = tuple(_wide(part) for part in bounded.parts)
-    sql = writer.statement(_together(writer, bounded, selects, columns, wide))
-    return Statement(sql, tuple(writer.bound), columns, wide, writer.salted).with_salt(salt)
+    sql, bound, salted = writer.statement(_together(writer, bounded, selects, columns, wide))
+    return Statement(sql, bound, columns, wide, salted).with_salt(salt)
 
 
 def _each_row(rows: Rows, catalog: Catalog) -> bool:

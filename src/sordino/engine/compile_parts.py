@@ -119,8 +119,13 @@ class PartMaker:
             case Total():
                 return f"COALESCE(sum(w * {self.rows.prepared[statistic]}), 0)"
             case UnitCount():
-                return "count(DISTINCT u)"
+                return "count(DISTINCT u)" if self.rows.keys else self._every_unit()
         assert_never(statistic)
+
+    def _every_unit(self) -> str:
+        """Return how many units there are, as an aggregate; they have been counted before."""
+        counted = self.weights.step if self.weights else self.rows.step
+        return f"COALESCE(max({inner(select(['count(*)'], counted))}), 0)"
 
     def _of_pairs(self, statistic: Statistic) -> str:
         match statistic:

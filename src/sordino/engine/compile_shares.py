@@ -79,8 +79,9 @@ class Groups:
         pairs = self.writer.step("pairs", self._pairs(near, hashed=True), keep=True)
         many = select(["u"], pairs, by=["u"], having=[f"count(*) > {most}"])
         tied = self.writer.step("tied", many, keep=True)  # two groups with one hash, if ever
-        few = inner(select(["*"], pairs, where=[f"u NOT IN (SELECT u FROM {tied})"]))
-        rest = inner(select(["*"], pairs, where=[f"u IN (SELECT u FROM {tied})"]))
+        units = inner(select(["u"], tied))
+        few = inner(select(["*"], pairs, where=[f"u NOT IN {units}"]))
+        rest = inner(select(["*"], pairs, where=[f"u IN {units}"]))
         return f"{self._with_total(few)}\nUNION ALL\n{self._ranked(rest)}"
 
     def _names(self) -> list[str]:

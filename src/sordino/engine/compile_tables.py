@@ -90,7 +90,7 @@ class Tables:
         return self.numbered[table.name]
 
     def _child(self, table: Table, chosen: list[str], names: list[str]) -> str:
-        """Return rows with the units of their parents' rows; those without a parent are nobody's."""
+        """Return rows with the units of their parents' rows; without a parent they are nobody's."""
         key = table.parent
         if key is None:
             raise ValueError(f"table {table.name!r} leads to no unit")

@@ -82,8 +82,9 @@ class DuckdbEngine:
         tables = Tables(writer, self.catalog, self._bases, units=False)
         base = tables.base(declared, [("v", found.name)])
         text = select(["v"], base, where=["v IS NOT NULL"], distinct=True) + " ORDER BY v"
+        sql, bound, _ = writer.statement(text)
         with self._database.connection() as connection:
-            result = connection.sql(writer.statement(text), params=list(writer.bound))
+            result = connection.sql(sql, params=list(bound))
             return tuple(result.to_arrow_table().column("v").to_pylist())
 
     def swap(self, table: str, frame: Any) -> None:

@@ -129,7 +129,8 @@ def _csv(table: Table, path: str, separator: str) -> str:
         )
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
     options = (
-        f"columns = {{{columns}}}, header = true, auto_detect = false, delim = {literal(separator)}, quote = '\"', "
+        f"columns = {{{columns}}}, header = true, auto_detect = false, "
+        f"delim = {literal(separator)}, quote = '\"', "
         "escape = '\"', null_padding = true, ignore_errors = true, strict_mode = false, "
         "parallel = false"
     )
@@ -144,9 +145,8 @@ def read_header(line: str, separator: str) -> list[str]:
     """
     import csv  # only where there is a CSV file
 
-    return next(
-        csv.reader([line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")], delimiter=separator), []
-    )
+    line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    return next(csv.reader([line], delimiter=separator), [])
 
 
 def literal(value: str) -> str:

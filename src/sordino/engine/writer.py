@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from sordino.engine.dialect import Dialect
 from sordino.query.types import Type, Value
 
 Bound: TypeAlias = "Value | list[Value]"
+_PLACES = re.compile(r'"(?:[^"]|"")*"|\$(?P<place>\d+)')
 SALT = "salt"  # stands for the salt among bound values until a statement is run
 
 
@@ -70,12 +72,22 @@ class Writer:
         """Return the column in which a field of the question is kept."""
         return self._fields.setdefault(name, f"c{len(self._fields)}")
 
-    def statement(self, last: str) -> str:
-        """Return all steps and the last of them as one statement."""
-        if not self.steps:
-            return last
+    def statement(self, last: str) -> tuple[str, tuple[Bound, ...], int | None]:
+        """Return all steps as one statement, the values that it uses, and the place of the salt."""
         named = ",\n".join(f"{head} (\n{text}\n)" for head, text in self.steps)
-        return f"WITH {named}\n{last}"
+        text = f"WITH {named}\n{last}" if self.steps else last
+        used: dict[int, int] = {}
+
+        def renumbered(found: re.Match[str]) -> str:
+            if found["place"] is None:  # a quoted name
+                return found[0]
+            place = used.setdefault(int(found["place"]) - 1, len(used) + 1)
+            return self.dialect.parameter.format(place)
+
+        text = _PLACES.sub(renumbered, text)
+        salted = None if self.salted is None else used.get(self.salted)
+        bound = tuple(self.bound[place] for place in used)
+        return text, bound, None if salted is None else salted - 1
 
     def _bind(self, value: Bound) -> str:
         self.bound.append(value)

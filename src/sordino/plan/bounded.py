@@ -61,14 +61,20 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """The weight of all rows; with an argument, of those where it is there."""
+    """The weight of all rows; with an argument, of those where it is there.
+
+    Guarantee: as for Bounded.
+    """
 
     argument: Scalar | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UnitCount:
-    """How many units have the group among their kept ones; not weighed."""
+    """How many units have the group among their kept ones; not weighed.
+
+    Guarantee: as for Bounded.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,8 @@ class Total:
     q is the argument in steps of 2 ** exponent, rounded to a whole number by itself and clamped to
     ``low`` and ``high``, which are integers of at most 2 ** 31 in size (2 ** 15 for power 2);
     infinities are clamped, NaN is missing.
+
+    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -102,7 +110,10 @@ Statistic: TypeAlias = "RowCount | UnitCount | Total"
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """For each group one integer for each statistic: columns k0, k1, ... and s0, s1, ..."""
+    """For each group one integer for each statistic: columns k0, k1, ... and s0, s1, ...
+
+    Guarantee: as for Bounded.
+    """
 
     statistics: tuple[Statistic, ...]
 
@@ -113,6 +124,8 @@ class Distinct:
 
     Of each unit at most ``most`` pairs of group and value are kept, the first by a salted hash; the
     limits of Shares do not apply here, but step 1 does.
+
+    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -125,6 +138,8 @@ class Ranks:
 
     The argument is in steps of 2 ** exponent, rounded and clamped as for Total; its bucket is
     (q - low) // width. There are at most 2 ** 16 buckets.
+
+    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -145,6 +160,8 @@ class Votes:
 
     v is the place of the candidate in ``domain``; rows with other values are left out (they count
     for N in Shares all the same).
+
+    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -153,7 +170,10 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """How many units have more rows, or more groups, than count in full: one row, column s0."""
+    """How many units have more rows, or more groups, than count in full: one row, column s0.
+
+    Guarantee: as for Bounded.
+    """
 
 
 Part: TypeAlias = "Cells | Distinct | Ranks | Votes | Crowded"

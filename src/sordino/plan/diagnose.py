@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from sordino.exact.rational import brief
 from sordino.plan.bounded import RowCount
-from sordino.query.tree import Call, Literal, Measure, Query, Scalar
+from sordino.plan.naming import written
+from sordino.query.tree import Call, Literal, Query, Scalar
 from sordino.query.types import Range, Type
 
 
@@ -17,20 +19,26 @@ def clamped_rows(query: Query) -> list[tuple[str, RowCount]]:
     """
     found: dict[RowCount, str] = {}
     for measure in query.measures:
-        outside = _outside(measure)
-        if outside is not None and outside not in found:
-            found[outside] = f"rows clamped for measure {query.measures.index(measure) + 1}"
+        if measure.argument is not None and measure.range is not None:
+            outside = _outside(_inside(measure.argument), measure.range)
+            found.setdefault(outside, _title(_inside(measure.argument), measure.range))
     return [(title, count) for count, title in found.items()]
 
 
-def _outside(measure: Measure) -> RowCount | None:
-    if measure.argument is None or measure.range is None:
-        return None
-    value = measure.argument
-    if isinstance(value, Call) and value.operation == "clamp":
-        value = value.arguments[0]
-    low = Call("lt", (value, _literal(measure.range.low, value)), Type.BOOLEAN)
-    high = Call("gt", (value, _literal(measure.range.high, value)), Type.BOOLEAN)
+def _inside(argument: Scalar) -> Scalar:
+    """Return what a clamp is about."""
+    if isinstance(argument, Call) and argument.operation == "clamp":
+        return argument.arguments[0]
+    return argument
+
+
+def _title(value: Scalar, public: Range) -> str:
+    return f"rows with {written(value)} outside {brief(public.low)} to {brief(public.high)}"
+
+
+def _outside(value: Scalar, public: Range) -> RowCount:
+    low = Call("lt", (value, _literal(public.low, value)), Type.BOOLEAN)
+    high = Call("gt", (value, _literal(public.high, value)), Type.BOOLEAN)
     either = Call("or", (low, high), Type.BOOLEAN)
     one, missing = Literal(1, Type.INTEGER), Literal(None, Type.INTEGER)
     known = Range(Fraction(1), Fraction(1))

@@ -132,12 +132,11 @@ def _facts(plan: Plan, purse: Purse, price: Price) -> list[tuple[str, str]]:
     cost = str(price) if price.currency.kind == "epsilon" else f"{price}{asked}"
     if plan.slack:
         cost += f", and delta {float(plan.slack):.3g} to discover keys"
-    grouped = bool(plan.bounded.keys)
     return [
         ("price", f"{cost}; the whole budget is {purse.budget.cap}"),
         ("hidden", f"one of the {plan.people} with all rows, added or removed"),
         ("groups", keys_in_words(plan)),
-        ("limits", limits_in_words(plan.bounded.shares, grouped=grouped)),
+        ("limits", limits_in_words(plan.bounded)),
         ("error bars", f"hold with {float(100 * plan.confidence):.6g} % each, for what counts"),
     ]
 

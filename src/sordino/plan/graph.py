@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from sordino.plan.bounded import Shares
+from sordino.plan.naming import written
 from sordino.plan.plan import Added, Direct, Formula, Mean, Plan, Spread
-from sordino.plan.words import noise, what, written
+from sordino.plan.words import noise, what
 from sordino.query.tree import (
     Derive,
     JoinPublic,

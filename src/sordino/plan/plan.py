@@ -23,6 +23,8 @@ class Added:
     """Noise on one column of a part, for every group: value = step * noisy.
 
     ``part`` and ``column`` say which: a statistic of Cells, or s0 of Distinct or Crowded.
+
+    Guarantee: that of the mechanism.
     """
 
     part: int
@@ -45,6 +47,8 @@ class Ranked:
     handed to the mechanism are coarse weights, so the mechanism runs at that epsilon divided by
     ``weight``, the most that a unit weighs. ``mechanism`` draws: "permute_and_flip" where epsilons
     are added up, "exponential" where rho is.
+
+    Guarantee: that of its draws, which ``Plan.loss`` counts.
     """
 
     part: int
@@ -64,6 +68,8 @@ class Chosen:
     ``many`` is None for MODE, else how many TOP lists. ``weight`` is the most that a unit weighs.
     ``epsilon`` is for the whole list. ``mechanism`` is as for Ranked; TOP is always "exponential",
     one choice after the other.
+
+    Guarantee: that of its draws, which ``Plan.loss`` counts.
     """
 
     part: int
@@ -81,14 +87,20 @@ Release: TypeAlias = "Added | Ranked | Chosen"
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """The measure is a release as it is."""
+    """The measure is a release as it is.
+
+    Guarantee: post-processing of releases.
+    """
 
     release: int
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """AVG: offset + total / count, kept within the public range."""
+    """AVG: offset + total / count, kept within the public range.
+
+    Guarantee: post-processing of releases.
+    """
 
     total: int
     count: int
@@ -104,6 +116,8 @@ class Spread:
     total and square are of values less a public middle; the variance does not depend on it. low
     and high are the ends of the public range of the values themselves, without the middle taken
     off: the variance is at most (high - low) ** 2 / 4.
+
+    Guarantee: post-processing of releases.
     """
 
     total: int

@@ -9,12 +9,12 @@ from typing import assert_never
 from sordino.exact.rational import brief
 from sordino.mechanisms import Laplace
 from sordino.plan.bounded import (
+    Bounded,
     Cells,
     Crowded,
     Distinct,
     Ranks,
     RowCount,
-    Shares,
     Statistic,
     Total,
     UnitCount,
@@ -23,36 +23,9 @@ from sordino.plan.bounded import (
 )
 from sordino.plan.expect import short
 from sordino.plan.limits import how_many_groups
+from sordino.plan.naming import written
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.plan.shifts import column_shift
-from sordino.query.tree import Call, Field, Literal, Scalar
-
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "=", "neq": "<>", "lt": "<"}
-_SIGNS |= {"lte": "<=", "gt": ">", "gte": ">=", "and": "AND", "or": "OR"}
-_LONGEST = 40
-
-
-def written(scalar: Scalar) -> str:
-    """Write a scalar as the analyst would know it again.
-
-    Guarantee: none needed; public inputs only.
-    """
-    text = _scalar(scalar)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _scalar(scalar: Scalar) -> str:
-    match scalar:
-        case Field():
-            return scalar.title
-        case Literal():
-            return repr(scalar.value) if isinstance(scalar.value, str) else str(scalar.value)
-        case Call(operation=operation, arguments=(first, second)) if operation in _SIGNS:
-            return f"{_scalar(first)} {_SIGNS[operation]} {_scalar(second)}"
-        case Call():
-            return f"{scalar.operation}({', '.join(map(_scalar, scalar.arguments))})"
-        case _:
-            assert_never(scalar)
 
 
 def what(plan: Plan, release: Release) -> str:
@@ -159,15 +132,16 @@ def noise(release: Release) -> str:
             assert_never(release)
 
 
-def limits_in_words(shares: Shares, *, grouped: bool) -> str:
+def limits_in_words(bounded: Bounded) -> str:
     """Say how much of one unit counts.
 
     Guarantee: none needed; public inputs only.
     """
+    shares, grouped = bounded.shares, bool(bounded.keys)
     if shares.alone:
         return "by its shape the question has one row of each unit, so nothing is cut"
     texts = []
-    if grouped and shares.groups is not None:
+    if grouped and shares.groups is not None and shares.groups != how_many_groups(bounded.keys):
         texts.append(f"at most {_plural(shares.groups, 'group')} of a unit count, drawn by lot")
     if grouped and shares.rows_per_group is not None:
         texts.append(f"{_plural(shares.rows_per_group, 'row')} in each group")

@@ -351,7 +351,7 @@ def _anonymous(node: exp.Expr, hook: Hook) -> Scalar:
 
 def _clamp(node: exp.Expr, arguments: list[exp.Expr], hook: Hook) -> Scalar:
     if len(arguments) != 3:
-        raise refusal("function", node, "CLAMP takes a value, a low and a high end")
+        raise refusal("function", node, "CLAMP takes three values", hint="write CLAMP(x, 0, 100)")
     value, low, high = (bind(argument, hook) for argument in arguments)
     if is_null(value):
         value = Literal(None, Type.INTEGER)

@@ -234,6 +234,8 @@ def _to_real(value: float | str) -> float:
 def _to_integer(value: float | str) -> float:
     """Numbers are rounded with ties to even, and what is written with ties away from zero."""
     if isinstance(value, str):
+        if not abs(float(value)) < _LARGEST:
+            return math.inf
         return int(Decimal(value.strip()).to_integral_value(ROUND_HALF_UP))
     return value
 
@@ -256,9 +258,9 @@ def _to_timestamp(value: date | str) -> datetime:
         found = _WRITTEN.fullmatch(value.strip())
         if found is None:
             raise ValueError(value)
-        year, month, day, hour, minute, second, rest = found.groups(default="0")
-        small = int(rest.ljust(6, "0"))
-        return datetime(*map(int, (year, month, day, hour, minute, second)), small)
+        *parts, rest = found.groups(default="0")
+        year, month, day, hour, minute, second = map(int, parts)
+        return datetime(year, month, day, hour, minute, second, int(rest.ljust(6, "0")))
     return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
 
 

@@ -47,26 +47,30 @@ def release(plan: Plan, sealed: Exact, receipt: Receipt, options: Options = _PLA
         Numerics: as for the mechanisms; intervals are rounded outwards.
         Proof: docs/proofs/queries.md, theorems 3 to 5.
     """
+    answer = _logged(plan, sealed, receipt, options)
+    if answer is None:
+        raise SealedError  # here, where no other error is around that it could carry along
+    return answer
+
+
+def _logged(plan: Plan, sealed: Exact, receipt: Receipt, options: Options) -> Answer | None:
+    """Return the answer, or None if it failed; why is in the owner's log."""
     try:
         drawn = draw(plan, sealed, options)
         columns = columns_of(drawn)
-        return Answer(
-            columns=columns,
-            notes=notes_of(drawn, columns),
-            confidence=plan.confidence,
-            charge=Charge(
-                number=receipt.number,
-                people=receipt.people,
-                price=receipt.price,
-                slack=receipt.slack,
-                left=receipt.left,
-                slack_left=receipt.slack_left,
-            ),
-            facts=facts_of(plan, options),
+        charge = Charge(
+            number=receipt.number,
+            people=receipt.people,
+            price=receipt.price,
+            slack=receipt.slack,
+            left=receipt.left,
+            slack_left=receipt.slack_left,
         )
+        notes, facts = notes_of(drawn, columns), facts_of(plan, options)
+        return Answer(columns, notes, plan.confidence, charge, facts)
     except Exception:
         _log.exception("an answer could not be released")
-        raise SealedError from None
+        return None
 
 
 def draw(plan: Plan, sealed: Exact, options: Options = _PLAIN) -> Drawn:

@@ -6,6 +6,7 @@ Nothing here has seen exact values: all of it is post-processing, and costs noth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,7 +55,7 @@ def _output(drawn: Drawn, output: Output) -> Column:
     if isinstance(scalar, MeasureRef):
         return _plain(drawn, output.title, scalar, level)
     found = _evaluate(drawn, scalar, level)
-    values = tuple(near.value for near in found)
+    values = tuple(_finite(near.value) for near in found)
     if not measures:
         return Column(output.title, _key_type(drawn, scalar), "key", values)
     if not scalar.type.is_number:
@@ -89,8 +90,8 @@ def _numbers(title: str, span: Span, confidence: Fraction, *, whole: bool, kind:
         Type.INTEGER if whole else Type.REAL,
         kind,
         tuple(map(round, values)) if whole else tuple(values),
-        tuple(span.low.tolist()),
-        tuple(span.high.tolist()),
+        tuple(map(_end, span.low.tolist())),
+        tuple(map(_end, span.high.tolist())),
         confidence,
     )
 
@@ -114,8 +115,21 @@ def _ends(near: Near) -> tuple[End, End]:
     """Return the interval of a number, widened if the rounded value lies outside."""
     if near.interval is None or not isinstance(near.value, int | float):
         return None, None
-    value = Fraction(near.value)
-    return down(min(near.interval[0], value)), up(max(near.interval[1], value))
+    value = near.value
+    if not math.isfinite(value):
+        return None, None
+    low, high = min(near.interval[0], Fraction(value)), max(near.interval[1], Fraction(value))
+    return _end(down(low)), _end(up(high))
+
+
+def _end(end: float) -> End:
+    """Return an end of an interval; nothing is said where it is beyond all doubles."""
+    return end if math.isfinite(end) else None
+
+
+def _finite(value: Value) -> Value:
+    """Return a value; an infinite one counts as missing, as it could not be kept."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # Which rows, in which order. ---------------------------------------------------------------------

@@ -127,11 +127,13 @@ def _key_faults(plan: Plan, tables: tuple[Any, ...], receipt: Receipt) -> Iterat
     few = [n for n in range(1, 4) if plan.keys.probability(n) < 1e-4]
     counts = tables[part].column(column).to_pylist()
     rare = [place for place, count in enumerate(counts) if int(count) in few]
+    if not rare:
+        return
     kept = tuple(
         table.take(rare) if place == part else table for place, table in enumerate(tables)
     )
     quiet = replace(plan, query=replace(plan.query, post=replace(plan.query.post, having=None)))
-    if rare and any(len(c.values) for c in release(quiet, Sealed(kept), receipt).columns):
+    if any(len(c.values) for c in release(quiet, Sealed(kept), receipt).columns):
         yield "a key is told that hardly anybody has"
 
 

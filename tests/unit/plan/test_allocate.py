@@ -196,7 +196,7 @@ def test_diagnostics_are_releases_with_titles() -> None:
     asked = question([Measure(Kind.SUM, AGE, AGE.range)])
     plan = plan_question(asked, catalog(), epsilon=1, diagnostics=True)
     assert [title for title, _ in plan.diagnostics] == [
-        "rows clamped for measure 1",
+        "rows with age outside 0 to 120",
         "units with more than counts in full",
     ]
     spent = [plan.releases[at] for _, at in plan.diagnostics]

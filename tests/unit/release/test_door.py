@@ -7,15 +7,16 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
+from sordino.answer.codec import from_bytes, to_bytes
 from sordino.errors import SealedError
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.partitions import KeySelection
-from sordino.plan.bounded import Cells, Crowded, RowCount, UnitCount
-from sordino.plan.plan import Added, Direct
-from sordino.query.tree import Kind, Measure
+from sordino.plan.bounded import Cells, Crowded, Ranks, RowCount, UnitCount, Votes
+from sordino.plan.plan import Added, Chosen, Direct, Ranked
+from sordino.query.tree import Kind, Literal, Measure, MeasureRef, Ordered, PostCall
 from sordino.query.types import Type
-from sordino.release import release
-from tests.unit.release.plans import RECEIPT, added, key, make, sealed
+from sordino.release import Options, release
+from tests.unit.release.plans import AGE, DISEASE, RECEIPT, WIDE, added, key, make, sealed, titled
 
 # Noise of so small a scale that it is 0 but for a probability below 1e-100: exact answers.
 SILENT = Added(0, 0, Laplace(sensitivity=1, epsilon=2**18), Fraction(1))
@@ -110,6 +111,44 @@ def test_a_key_that_nobody_has_is_never_told() -> None:
     assert len(release(plan, sealed(table), RECEIPT)) <= 2
 
 
+def test_if_no_key_is_kept_the_answer_has_no_rows() -> None:
+    rule = KeySelection(epsilon=1, delta=1e-6, neighbours="add_remove")
+    domain = ("flu", "cold")
+    plan = make(
+        keys=(key(),),
+        measures=(
+            Measure(Kind.COUNT),
+            Measure(Kind.QUANTILE, AGE, WIDE, Fraction(1, 2)),
+            Measure(Kind.MODE, DISEASE, domain=domain),
+        ),
+        parts=(Cells((RowCount(), UnitCount())), Ranks(AGE, 0, 120, 0), Votes(DISEASE, domain)),
+        releases=(
+            SILENT,
+            Ranked(1, None, Fraction(1, 2), None, Fraction(1), Fraction(1), 1),
+            Chosen(2, None, Fraction(1), 1),
+        ),
+        formulas=(Direct(0), Direct(1), Direct(2)),
+        selection=rule,
+        order=(Ordered(MeasureRef(0, Type.INTEGER)),),
+    )
+    cells = {"k0": ["a"], "s0": [3], "s1": [0]}
+    other = {"k0": ["a"], "v": [1], "s0": [3]}
+    answer = release(plan, sealed(cells, other, other), RECEIPT, Options(consistent=True))
+    assert len(answer) == 0
+    assert "(no rows)" in str(answer)
+    assert from_bytes(to_bytes(answer)) == answer
+    assert answer.to_arrow().num_rows == 0
+
+
+def test_infinite_results_are_missing_so_that_every_answer_can_be_kept() -> None:
+    huge = Literal(1e308, Type.REAL)
+    product = PostCall("mul", (MeasureRef(0, Type.INTEGER), huge), Type.REAL)
+    plan = titled(make(releases=(SILENT,)), PostCall("mul", (product, huge), Type.REAL))
+    answer = release(plan, sealed({"s0": [1000]}), RECEIPT)
+    assert answer.cell(0, "x").value is None
+    assert from_bytes(to_bytes(answer)) == answer
+
+
 def test_what_fails_is_always_the_same_error_and_its_cause_is_for_the_owner(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -118,7 +157,7 @@ def test_what_fails_is_always_the_same_error_and_its_cause_is_for_the_owner(
         release(plan, sealed({"k0": ["secret"], "s0": [1.5]}), RECEIPT)
     assert str(caught.value) == str(SealedError())
     assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
     assert "only exact integers" in caplog.text
 
 

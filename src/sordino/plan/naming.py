@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalars written as the analyst would know them again; for people, never for an engine."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from sordino.query.tree import Call, Field, Literal, Scalar
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "=", "neq": "<>", "lt": "<"}
+_SIGNS |= {"lte": "<=", "gt": ">", "gte": ">=", "and": "AND", "or": "OR"}
+_LONGEST = 40
+
+
+def written(scalar: Scalar) -> str:
+    """Write a scalar as the analyst would know it again.
+
+    Guarantee: none needed; public inputs only.
+    """
+    text = _scalar(scalar)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _scalar(scalar: Scalar) -> str:
+    match scalar:
+        case Field():
+            return scalar.title
+        case Literal():
+            return repr(scalar.value) if isinstance(scalar.value, str) else str(scalar.value)
+        case Call(operation=operation, arguments=(first, second)) if operation in _SIGNS:
+            return f"{_scalar(first)} {_SIGNS[operation]} {_scalar(second)}"
+        case Call():
+            return f"{scalar.operation}({', '.join(map(_scalar, scalar.arguments))})"
+        case _:
+            assert_never(scalar)
