@@ -18,7 +18,7 @@ from sordino.engine.compile_tables import Tables
 from sordino.engine.dialect import DUCKDB, Dialect
 from sordino.engine.select import inner, select
 from sordino.engine.writer import Bound, Writer
-from sordino.plan.bounded import Bounded, Cells, Crowded, Distinct, Part, Total
+from sordino.plan.bounded import Bounded, Cells, Crowded, Distinct, Part, Ranks, Total, Votes
 from sordino.query.catalog import Catalog
 from sordino.query.tree import Rows, Scan
 from sordino.query.types import Type
@@ -29,7 +29,8 @@ class Statement:
     """SQL, the values bound to it, and the columns of each part.
 
     The rows of all parts come together: ``part`` says which one a row belongs to, and columns that
-    a part does not have are missing there. ``wide`` are columns of 38 digits.
+    a part does not have are missing there. ``wide`` are columns of 38 digits. ``salted`` is the place
+    of the salt among the parameters.
     """
 
     sql: str
@@ -37,6 +38,13 @@ class Statement:
     columns: tuple[tuple[str, ...], ...]
     wide: tuple[frozenset[str], ...]
     salted: int | None
+    types: tuple[Type, ...]  # of the keys
+    most: int | None  # rows that there can be at most, if that is public
+
+    @property
+    def every(self) -> list[str]:
+        """The columns of all parts, in their order in the result."""
+        return [*(["part"] if len(self.columns) > 1 else []), *_every(self.columns)]
 
     def with_salt(self, salt: int) -> Statement:
         """Return the same statement with another salt bound."""
@@ -69,7 +77,8 @@ def compile_bounded(
     columns = tuple(_columns(bounded, part) for part in bounded.parts)
     wide = tuple(_wide(part) for part in bounded.parts)
     sql, bound, salted = writer.statement(_together(writer, bounded, selects, columns, wide))
-    return Statement(sql, bound, columns, wide, salted).with_salt(salt)
+    types = tuple(key.type for key in bounded.keys)
+    return Statement(sql, bound, columns, wide, salted, types, _most(bounded)).with_salt(salt)
 
 
 def _each_row(rows: Rows, catalog: Catalog) -> bool:
@@ -78,6 +87,25 @@ def _each_row(rows: Rows, catalog: Catalog) -> bool:
         rows = rows.rows
     table = catalog.table(rows.table)
     return table is not None and table.each_row
+
+
+def _most(bounded: Bounded) -> int | None:
+    """Return how many rows all parts have at most; None where keys are discovered."""
+    groups = 1
+    for key in bounded.keys:
+        if key.domain is None:
+            return None
+        groups *= len(key.domain) + 1
+    total = 0
+    for part in bounded.parts:
+        match part:
+            case Ranks():
+                total += groups * part.buckets
+            case Votes():
+                total += groups * len(part.domain)
+            case _:
+                total += groups
+    return total
 
 
 def _columns(bounded: Bounded, part: Part) -> tuple[str, ...]:
@@ -91,6 +119,12 @@ def _columns(bounded: Bounded, part: Part) -> tuple[str, ...]:
             return ("s0",)
         case _:
             return (*keys, "v", "s0")
+
+
+def _every(columns: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Return the columns that any part has: keys, then a value, then statistics."""
+    found = {name for names in columns for name in names}
+    return sorted(found, key=lambda name: ("kvs".index(name[0]), int(name[1:] or 0)))
 
 
 def _wide(part: Part) -> frozenset[str]:
@@ -108,10 +142,7 @@ def _together(
     wide: tuple[frozenset[str], ...],
 ) -> str:
     """Return all parts as one SELECT with the columns of all, each in one type."""
-    every = [f"k{place}" for place in range(len(bounded.keys))]
-    every += ["v"] if any("v" in names for names in columns) else []
-    most = max(sum(name.startswith("s") for name in names) for names in columns)
-    every += [f"s{place}" for place in range(most)]
+    every = _every(columns)
     large = frozenset[str]().union(*wide)
     types = {f"k{place}": writer.dialect.types[key.type] for place, key in enumerate(bounded.keys)}
     integer = writer.dialect.types[Type.INTEGER]

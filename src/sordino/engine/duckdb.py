@@ -21,7 +21,7 @@ from sordino.errors import CatalogError, SealedError
 from sordino.ledger.protocol import Receipt
 from sordino.plan.bounded import Bounded
 from sordino.query.catalog import Catalog
-from sordino.query.types import Value
+from sordino.query.types import Type, Value
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _OWNER = logging.getLogger("sordino.owner")
 _STATEMENTS = 256  # that are kept compiled
+_FEW = 5_000  # rows that are fetched as tuples
 _LOOK = 0.1  # seconds between two looks at the progress
 
 
@@ -150,8 +151,13 @@ def _watch(
 
 
 def _execute(connection: duckdb.DuckDBPyConnection, statement: Statement) -> pa.Table:
-    result = connection.sql(statement.sql, params=list(statement.parameters))
-    return result.to_arrow_table()
+    """Return the rows of all parts; how they are fetched depends on public things alone."""
+    parameters = list(statement.parameters)
+    if statement.most is None or statement.most > _FEW:
+        return connection.sql(statement.sql, params=parameters).to_arrow_table()
+    # A relation is planned twice, once to learn its columns; that costs more than a few tuples.
+    rows = connection.execute(statement.sql, parameters).fetchall()
+    return as_arrow(rows, statement)
 
 
 def _parts(table: pa.Table, statement: Statement) -> tuple[pa.Table, ...]:
@@ -176,3 +182,25 @@ def _parts(table: pa.Table, statement: Statement) -> tuple[pa.Table, ...]:
 
 def _narrow(column: Any, kind: Any) -> Any:
     return column if column.type == kind else column.cast(kind)
+
+
+def as_arrow(rows: list[Any], statement: Statement) -> pa.Table:
+    """Return tuples as Arrow, in the types that the statement gives."""
+    import pyarrow as pa  # pyarrow is loaded where results are
+
+    kinds = {
+        Type.INTEGER: pa.int64(),
+        Type.REAL: pa.float64(),
+        Type.TEXT: pa.string(),
+        Type.BOOLEAN: pa.bool_(),
+        Type.DATE: pa.date32(),
+        Type.TIMESTAMP: pa.timestamp("us"),
+    }
+    keys = {f"k{place}": kinds[kind] for place, kind in enumerate(statement.types)}
+    wide = frozenset[str]().union(*statement.wide)
+    columns = list(zip(*rows, strict=True)) or [()] * len(statement.every)
+    arrays = {
+        name: pa.array(column, keys.get(name, pa.decimal128(38, 0) if name in wide else pa.int64()))
+        for name, column in zip(statement.every, columns, strict=True)
+    }
+    return pa.table(arrays)
