@@ -10,7 +10,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import accounting, bounding, choose, choose_utility, medians, noise, smooth, start
+from bench import (
+    accounting,
+    bounding,
+    choose,
+    choose_utility,
+    medians,
+    noise,
+    queries,
+    smooth,
+    start,
+)
 
 
 def processor() -> str:
@@ -24,9 +34,9 @@ def processor() -> str:
 
 def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 130)
-    versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography"))
+    versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography", "duckdb"))
     console.print(f"{processor()}, Python {platform.python_version()}, {versions}\n")
-    parts = (noise, choose, choose_utility, smooth, medians, bounding, accounting, start)
+    parts = (noise, choose, choose_utility, smooth, medians, bounding, accounting, queries, start)
     missed = sum(part.run(console) for part in parts)
     if missed:
         console.print(f"[bold red]{missed} figure(s) below what is asked[/]")

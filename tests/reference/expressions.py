@@ -164,6 +164,11 @@ def _substring(node: exp.Expression, at: Leaf) -> Any:
     return scalars.call("substring", [compute(node.this, at), *ends], Type.TEXT)
 
 
+def _left(node: exp.Expression, at: Leaf) -> Any:
+    values = [compute(node.this, at), 1, compute(node.expression, at)]
+    return scalars.call("substring", values, Type.TEXT)
+
+
 def _extract(node: exp.Expression, at: Leaf) -> Any:
     part = {"dayofweek": "dow"}.get(node.name.casefold(), node.name.casefold())
     return scalars.call(part, [compute(node.expression, at)], Type.INTEGER)
@@ -187,6 +192,9 @@ def _anonymous(node: exp.Expression, at: Leaf) -> Any:
         x, low, high = (compute(e, at) for e in node.expressions)
         whole = all(type(v) is int for v in (x, low, high))
         return scalars.call("clamp", [x, low, high], Type.INTEGER if whole else Type.REAL)
+    if name == "date_part":
+        part, value = (compute(e, at) for e in node.expressions)
+        return scalars.call(part, [value], Type.INTEGER)
     if name in ("dow", "hour", "quarter"):
         return scalars.call(name, [compute(node.expressions[0], at)], Type.INTEGER)
     raise AssertionError(f"the reference does not know {name}")
@@ -203,6 +211,7 @@ _SPECIAL: dict[type[exp.Expression], Callable[[exp.Expression, Leaf], Any]] = {
     exp.If: _if,
     exp.Round: _round,
     exp.Substring: _substring,
+    exp.Left: _left,
     exp.Extract: _extract,
     exp.TimestampTrunc: _trunc,
     exp.DateTrunc: _trunc,
@@ -292,7 +301,8 @@ def _share(node: exp.Expression) -> float:
     if isinstance(node, exp.Median):
         return 0.5
     if isinstance(node, exp.WithinGroup):
-        return float(node.this.this.name)
+        share = float(node.this.this.name)
+        return 1 - share if node.expression.expressions[0].args.get("desc") else share
     if isinstance(node, exp.Quantile):
         return float(node.args["quantile"].name)
     return float(node.expression.name)
@@ -300,7 +310,7 @@ def _share(node: exp.Expression) -> float:
 
 def quantile(values: list[Any], share: float) -> Any:
     """Return the value at a share of the sorted ones: the least with at least that many below."""
-    place = max(0, math.ceil(Fraction(str(share)) * len(values)) - 1)
+    place = max(0, math.ceil(Fraction(f"{share:.9f}") * len(values)) - 1)
     return values[place]
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import sqlglot
@@ -35,6 +36,9 @@ def evaluate(sql: str, stored: Stored, catalog: Catalog) -> Answer:
         for one in select.expressions
     ]
     keys = [_resolved(e, outputs, relation.columns) for e in _clause(select, "group")]
+    histogram = next((o for o in outputs if _histogram(o[1]) is not None), None)
+    if histogram is not None:
+        return _binned(relation.envs(), outputs, histogram[1], catalog)
     groups: dict[Group, list[Env]] = {}
     for env in relation.envs():
         groups.setdefault(tuple(evaluated(key, env) for key in keys), []).append(env)
@@ -52,6 +56,39 @@ def evaluate(sql: str, stored: Stored, catalog: Catalog) -> Answer:
         kept = kept[: int(limit.expression.name)]
     rows = [tuple(aggregate(e, envs, outputs) for _, e in outputs) for envs in kept]
     return Answer(rows, bool(_clause(select, "order")))
+
+
+def _histogram(node: exp.Expression) -> exp.Anonymous | None:
+    inner = node.this if isinstance(node, exp.Filter) else node
+    found = isinstance(inner, exp.Anonymous) and inner.name.casefold() == "histogram"
+    return inner if found else None
+
+
+def _binned(
+    envs: list[Env], outputs: Outputs, node: exp.Expression, catalog: Catalog
+) -> Answer:
+    """Return the counts of equal bins between the declared bounds of a column, and other keys."""
+    inner = _histogram(node)
+    assert inner is not None
+    argument, count = inner.expressions[0], int(inner.expressions[1].name)
+    bounds = next(
+        c.bounds for t in catalog.tables if (c := t.column(argument.name)) is not None
+    )
+    assert bounds is not None
+    width = (bounds.high - bounds.low) / count
+    found: dict[tuple[Any, ...], int] = {}
+    for env in envs:
+        if isinstance(node, exp.Filter) and evaluated(node.expression.this, env) is not True:
+            continue
+        value = evaluated(argument, env)
+        if value is None:
+            continue
+        place = min(count - 1, int((Fraction(value) - bounds.low) / width))
+        others = tuple(evaluated(e, env) for _, e in outputs if e is not node)
+        ends = (bounds.low + place * width, bounds.low + (place + 1) * width)
+        key = (*others, *map(float, ends))
+        found[key] = found.get(key, 0) + 1
+    return Answer([(*key, n) for key, n in found.items()], ordered=False)
 
 
 def _clause(select: exp.Select, name: str) -> list[exp.Expression]:

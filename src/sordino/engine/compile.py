@@ -29,8 +29,8 @@ class Statement:
     """SQL, the values bound to it, and the columns of each part.
 
     The rows of all parts come together: ``part`` says which one a row belongs to, and columns that
-    a part does not have are missing there. ``wide`` are columns of 38 digits. ``salted`` is the place
-    of the salt among the parameters.
+    a part does not have are missing there. ``wide`` are columns of 38 digits. ``salted`` is the
+    place of the salt among the parameters.
     """
 
     sql: str

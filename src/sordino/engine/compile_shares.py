@@ -12,6 +12,7 @@ from sordino.plan.bounded import Shares
 from sordino.query.types import Type
 
 _SAFE = 2**62
+_FEW = 1_000  # groups of a unit up to which the last one to keep is sought before they are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Groups:
         """Return the kept groups with their counts."""
         if self.most is None:
             text = self._with_total(self.writer.step("pairs", self._pairs(self.rows), keep=True))
-        elif self.writer.dialect.nth_least is None:
+        elif self.writer.dialect.nth_least is None or self.most > _FEW:
             text = self._ranked(inner(self._pairs(self._hashed(), hashed=True)))
         else:
             text = self._cut(self.writer.dialect.nth_least)

@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import assert_never
 
-from sordino.engine.scalars import Scope, Term
+from sordino.engine.scalars import Scope, Term, clamped
 from sordino.query.tree import UnitKind, UnitMeasure
 from sordino.query.types import Range, Type
 
@@ -73,11 +73,4 @@ def whole_steps(scope: Scope, term: Term, low: int, high: int, exponent: int) ->
         number = Term(f"({number.text} / {step})", Type.REAL)
     value = scope.once(number).text
     ends = (writer.value(float(low), Type.REAL), writer.value(float(high), Type.REAL))
-    return writer.as_type(writer.dialect.round.format(clamped(value, *ends)), Type.INTEGER)
-
-
-def clamped(value: str, low: str, high: str) -> str:
-    """Return a value between two ends; LEAST and GREATEST would hide a missing one."""
-    return (
-        f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
-    )
+    return writer.as_type(clamped(value, *ends), Type.INTEGER)  # to the nearest, ties to even

@@ -12,7 +12,7 @@ from sordino.engine.compile import Statement, compile_bounded
 from sordino.engine.compile_tables import Tables
 from sordino.engine.dialect import DUCKDB
 from sordino.engine.duckdb_connection import Database
-from sordino.engine.duckdb_sources import bases_of, narrowed, sources_of, view_name
+from sordino.engine.duckdb_sources import ARROW, bases_of, narrowed, sources_of, view_name
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
 from sordino.engine.select import select
@@ -21,7 +21,7 @@ from sordino.errors import CatalogError, SealedError
 from sordino.ledger.protocol import Receipt
 from sordino.plan.bounded import Bounded
 from sordino.query.catalog import Catalog
-from sordino.query.types import Type, Value
+from sordino.query.types import Value
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,8 +36,8 @@ _LOOK = 0.1  # seconds between two looks at the progress
 class DuckdbEngine:
     """The tables of a catalog in an embedded DuckDB.
 
-    Opening it reads schemas and no rows, but for CSV files, whose first line is read. Sources that
-    are missing or do not fit what is declared are a CatalogError. It may be shared by threads.
+    Opening it reads schemas and no rows; of a CSV file, the first line. Sources that are missing or
+    do not fit what is declared are a CatalogError. It may be shared by threads.
 
     Everything that fails in ``run`` is a SealedError; the cause goes to the log ``sordino.owner``.
     """
@@ -46,9 +46,9 @@ class DuckdbEngine:
         self, catalog: Catalog, *, threads: int | None = None, memory_limit: str | None = None
     ) -> None:
         self.catalog = catalog
-        self._database = Database(sources_of(catalog), threads=threads, memory_limit=memory_limit)
-        with self._database.connection() as connection:
-            self._bases = bases_of(catalog, connection)
+        self.database = Database(sources_of(catalog), threads=threads, memory_limit=memory_limit)
+        with self.database.connection() as connection:
+            self.bases = bases_of(catalog, connection)
         self._compiled = lru_cache(_STATEMENTS)(self._compile)
 
     def run(
@@ -62,7 +62,8 @@ class DuckdbEngine:
             raise TypeError("an engine looks at data for a receipt and for nothing less")
         try:
             statement = self.statement(bounded, salt=salt)
-            with self._database.connection(watched=progress is not None) as connection:
+            self.database.load()
+            with self.database.connection(watched=progress is not None) as connection:
                 table = _fetch(connection, statement, progress)
             return Sealed(_parts(table, statement))
         except Exception as error:
@@ -80,11 +81,11 @@ class DuckdbEngine:
         if declared is None or found is None or not declared.public:
             raise CatalogError(f"{table!r} is no public table with a column {column!r}")
         writer = Writer(DUCKDB)
-        tables = Tables(writer, self.catalog, self._bases, units=False)
+        tables = Tables(writer, self.catalog, self.bases, units=False)
         base = tables.base(declared, [("v", found.name)])
         text = select(["v"], base, where=["v IS NOT NULL"], distinct=True) + " ORDER BY v"
         sql, bound, _ = writer.statement(text)
-        with self._database.connection() as connection:
+        with self.database.connection() as connection:
             result = connection.sql(sql, params=list(bound))
             return tuple(result.to_arrow_table().column("v").to_pylist())
 
@@ -98,14 +99,14 @@ class DuckdbEngine:
         if place < 0:
             raise CatalogError(f"there is no table {table!r}")
         declared = self.catalog.tables[place]
-        self._database.swap(view_name(place), narrowed(declared, frame))
+        self.database.swap(view_name(place), narrowed(declared, frame))
 
     def close(self) -> None:
         """Close the database; the engine cannot be used afterwards."""
-        self._database.close()
+        self.database.close()
 
     def _compile(self, bounded: Bounded) -> Statement:
-        return compile_bounded(bounded, self.catalog, salt=0, bases=self._bases)
+        return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
 
 
 def _fetch(
@@ -115,20 +116,22 @@ def _fetch(
     if progress is None and threading.current_thread() is not threading.main_thread():
         return _execute(connection, statement)
     outcome: list[pa.Table | BaseException] = []
+    done = threading.Event()  # a thread that was joined in vain may not be joined again
 
     def work() -> None:
         try:
             outcome.append(_execute(connection, statement))
         except BaseException as error:
             outcome.append(error)
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=work, daemon=True)
-    worker.start()
+    threading.Thread(target=work, daemon=True).start()
     try:
-        _watch(worker, connection, progress)
+        _watch(done, connection, progress)
     except BaseException:
-        connection.interrupt()
-        worker.join()
+        while not done.wait(_LOOK):
+            connection.interrupt()
         raise
     (result,) = outcome
     if isinstance(result, BaseException):
@@ -137,16 +140,15 @@ def _fetch(
 
 
 def _watch(
-    worker: threading.Thread, connection: duckdb.DuckDBPyConnection, progress: Progress | None
+    done: threading.Event, connection: duckdb.DuckDBPyConnection, progress: Progress | None
 ) -> None:
     if progress is None:
-        worker.join()
+        done.wait()
         return
-    while worker.is_alive():
-        worker.join(_LOOK)
-        done = connection.query_progress()
-        if done >= 0:
-            progress(min(done / 100, 1.0))
+    while not done.wait(_LOOK):
+        share = connection.query_progress()
+        if share >= 0:
+            progress(min(share / 100, 1.0))
     progress(1.0)
 
 
@@ -188,15 +190,7 @@ def as_arrow(rows: list[Any], statement: Statement) -> pa.Table:
     """Return tuples as Arrow, in the types that the statement gives."""
     import pyarrow as pa  # pyarrow is loaded where results are
 
-    kinds = {
-        Type.INTEGER: pa.int64(),
-        Type.REAL: pa.float64(),
-        Type.TEXT: pa.string(),
-        Type.BOOLEAN: pa.bool_(),
-        Type.DATE: pa.date32(),
-        Type.TIMESTAMP: pa.timestamp("us"),
-    }
-    keys = {f"k{place}": kinds[kind] for place, kind in enumerate(statement.types)}
+    keys = {f"k{place}": ARROW[kind] for place, kind in enumerate(statement.types)}
     wide = frozenset[str]().union(*statement.wide)
     columns = list(zip(*rows, strict=True)) or [()] * len(statement.every)
     arrays = {

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from sordino.engine.dialect import quoted
-from sordino.engine.duckdb_sources import Sources, literal
+from sordino.engine.duckdb_sources import LOADING, Sources, literal
 from sordino.errors import CatalogError
 
 _BEFORE = {  # the order of all settings matters: external access goes last but one
@@ -42,6 +42,7 @@ class Database:
     def __init__(self, sources: Sources, *, threads: int | None, memory_limit: str | None) -> None:
         self._sources = sources
         self._frames = dict(sources.frames)
+        self._unloaded = dict(sources.loaded)
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._lock = Lock()
         self._watching = Lock()
@@ -84,6 +85,19 @@ class Database:
         for name, frame in self._frames.items():
             connection.register(name, frame)
 
+    def load(self) -> None:
+        """Read what is kept in memory, once."""
+        while self._unloaded:
+            with self._lock, self._watching:
+                if not self._unloaded:
+                    return
+                name, (text, typed) = next(iter(self._unloaded.items()))
+                self._watched.register(LOADING, self._watched.sql(text).to_arrow_table())
+                frame = self._watched.sql(typed).to_arrow_table()
+                self._watched.unregister(LOADING)
+                self._put(name, frame)
+                del self._unloaded[name]
+
     @contextmanager
     def connection(self, *, watched: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lend a connection; one that failed is not used again."""
@@ -101,7 +115,8 @@ class Database:
         try:
             yield connection
         except BaseException:
-            connection.close()
+            with suppress(duckdb.Error):  # it may still be busy, if the keyboard was impatient
+                connection.close()
             raise
         with self._lock:
             if len(self._idle) < _IDLE:
@@ -112,9 +127,12 @@ class Database:
     def swap(self, name: str, frame: Any) -> None:
         """Put another frame with the same columns in the place of one."""
         with self._lock, self._watching:
-            self._frames[name] = frame
-            for connection in (*self._idle, self._watched):
-                connection.register(name, frame)
+            self._put(name, frame)
+
+    def _put(self, name: str, frame: Any) -> None:
+        self._frames[name] = frame
+        for connection in (*self._idle, self._watched):
+            connection.register(name, frame)
 
     def close(self) -> None:
         """Close all connections."""

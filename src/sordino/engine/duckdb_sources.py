@@ -9,15 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from sordino.engine.bases import NOTHING, Base, check_fit
-from sordino.engine.dialect import quoted
+from sordino.engine.dialect import DUCKDB, quoted
 from sordino.engine.select import select
 from sordino.errors import CatalogError
 from sordino.query.catalog import Catalog, CsvFile, DuckdbTable, Frame, ParquetFile, Table
+from sordino.query.types import Type
 
 if TYPE_CHECKING:
     import duckdb
 
+ARROW = {
+    Type.INTEGER: "int64",
+    Type.REAL: "float64",
+    Type.TEXT: "string",
+    Type.BOOLEAN: "bool",
+    Type.DATE: "date32",
+    Type.TIMESTAMP: "timestamp[us]",
+}
 _GLOB = frozenset("*?[")
+LOADING = "loading"  # the name of text while it is turned into the declared types
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +35,16 @@ class Sources:
     """What a connection needs to read all tables of a catalog.
 
     ``files`` may be opened, ``databases`` are attached, each under a name, ``views`` are made on
-    every connection from SQL, and ``frames`` are handed to it.
+    every connection from SQL, and ``frames`` are handed to it. ``loaded`` are frames that are empty
+    at first: before the first question each is read by one SELECT, as text, and turned into the
+    declared types by another. Both at once will not do: the reader of CSV files would take over the
+    casts and leave out rows, more or fewer of them by which columns are asked for.
     """
 
     files: tuple[str, ...]
     databases: Mapping[str, str]
     views: Mapping[str, str]
+    loaded: Mapping[str, tuple[str, str]]
     frames: Mapping[str, Any] = field(repr=False)
 
 
@@ -40,6 +54,7 @@ def sources_of(catalog: Catalog) -> Sources:
     databases: dict[str, str] = {}
     views: dict[str, str] = {}
     frames: dict[str, Any] = {}
+    loaded: dict[str, tuple[str, str]] = {}
     for place, table in enumerate(catalog.tables):
         name = view_name(place)
         match table.source:
@@ -51,7 +66,8 @@ def sources_of(catalog: Catalog) -> Sources:
             case CsvFile(path=path):
                 file = _files(table, path)[0]
                 files.append(file)
-                views[name] = _csv(table, file, table.source.separator)
+                loaded[name] = _csv(table, file, table.source.separator), _typed(table)
+                frames[name] = _empty(table)
             case DuckdbTable(path=path, table=inner):
                 file = _files(table, path)[0]
                 files += [file, f"{file}.wal"]
@@ -61,7 +77,7 @@ def sources_of(catalog: Catalog) -> Sources:
                 frames[name] = narrowed(table, held)
             case _:
                 assert_never(table.source)
-    return Sources(tuple(files), databases, views, frames)
+    return Sources(tuple(files), databases, views, loaded, frames)
 
 
 def view_name(place: int) -> str:
@@ -118,7 +134,11 @@ def _files(table: Table, path: Path) -> list[str]:
 
 
 def _csv(table: Table, path: str, separator: str) -> str:
-    """Return a CSV file as text columns: nothing is guessed, and odd rows never fail."""
+    """Return a SELECT of the declared columns of a CSV file, as text; nothing is guessed.
+
+    No odd row fails: one with too few values misses the others, one with too many loses them, and
+    one that is no text at all is left out.
+    """
     with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
         header = read_header(file.readline(), separator)
     missing = [column.name for column in table.columns if column.name not in header]
@@ -135,6 +155,23 @@ def _csv(table: Table, path: str, separator: str) -> str:
         "parallel = false"
     )
     return select(_declared(table), f"read_csv({literal(path)}, {options})")
+
+
+def _typed(table: Table) -> str:
+    """Return a SELECT of text in the declared types; what does not fit is missing."""
+    casts = [
+        DUCKDB.try_cast.format(quoted(column.name), DUCKDB.types[column.type])
+        for column in table.columns
+    ]
+    named = [f"{cast} AS {name}" for cast, name in zip(casts, _declared(table), strict=True)]
+    return select(named, LOADING)
+
+
+def _empty(table: Table) -> Any:
+    """Return a frame of no rows with the declared types."""
+    import pyarrow as pa  # only where there is a CSV file
+
+    return pa.schema([(column.name, ARROW[column.type]) for column in table.columns]).empty_table()
 
 
 def read_header(line: str, separator: str) -> list[str]:

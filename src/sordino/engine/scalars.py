@@ -192,13 +192,21 @@ def _extreme(name: str) -> Rule:
 
 def _clamp(scope: Scope, terms: Terms, kind: Type) -> Term:
     value, low, high = (scope.once(scope.into(term, kind)) for term in terms)
-    known = [term.bits for term in (low, high) if term.bits is not None]
-    bits = max(known) if len(known) == 2 else value.bits
-    text = (
-        f"CASE WHEN {value.text} < {low.text} THEN {low.text} "
-        f"WHEN {value.text} > {high.text} THEN {high.text} ELSE {value.text} END"
+    ends = [term.literal for term in terms[1:]]
+    numbers = [end for end in ends if isinstance(end, int | float)]
+    if len(numbers) == 2 and numbers[0] <= numbers[1]:
+        bits = max(low.bits or 0, high.bits or 0)
+        return Term(clamped(value.text, low.text, high.text), kind, bits)
+    missing = " OR ".join(f"{term.text} IS NULL" for term in (value, low, high))
+    text = f"LEAST(GREATEST({value.text}, {low.text}), {high.text})"
+    return Term(f"CASE WHEN {missing} THEN NULL ELSE {text} END", kind)
+
+
+def clamped(value: str, low: str, high: str) -> str:
+    """Return a value between two ends; LEAST and GREATEST would hide a missing one."""
+    return (
+        f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
     )
-    return Term(text, kind, bits)
 
 
 # Missing values, and logic. ----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sordino.query import bind_rows, bind_units, domains, literals
+from sordino.query import bind_rows, bind_units, literals
 from sordino.query.bind_columns import aggregates
 from sordino.query.bind_histogram import histogram, histogram_of
 from sordino.query.bind_measures import Measures
@@ -44,8 +44,8 @@ def question(select: exp.Select, reading: Reading, sql: str) -> Query:
         )
     relation, hook = bind_units.windows(select, relation, reading, "this place")
     items = tuple(_item(node) for node in select.expressions)
-    keys = _keys(select, items, hook, relation)
-    measures = Measures(relation.columns, hook)
+    keys = _keys(select, items, hook, relation, reading)
+    measures = Measures(relation.columns, hook, reading)
     found = histogram_of([item.node for item in items])
     if found is not None:
         return replace(histogram(select, found, relation, keys, hook), sql=sql)
@@ -86,13 +86,17 @@ def _item(node: exp.Expr) -> _Item:
 
 
 def _keys(
-    select: exp.Select, items: tuple[_Item, ...], hook: Hook, relation: Private
+    select: exp.Select,
+    items: tuple[_Item, ...],
+    hook: Hook,
+    relation: Private,
+    reading: Reading,
 ) -> tuple[Key, ...]:
     group = select.args.get("group")
     keys: list[Key] = []
     for node in group.expressions if group is not None else []:
         meant, alias = _meant(node, items, relation)
-        key = _key(meant, node, alias, hook)
+        key = _key(meant, alias, hook, reading)
         if all(key.scalar != known.scalar for known in keys):
             keys.append(key)
     sizes = [len(key.domain) for key in keys if key.domain is not None]
@@ -120,23 +124,23 @@ def _meant(node: exp.Expr, items: tuple[_Item, ...], relation: Private) -> tuple
     return node, ""
 
 
-def _key(node: exp.Expr, place: exp.Expr, alias: str, hook: Hook) -> Key:
+def _key(node: exp.Expr, alias: str, hook: Hook, reading: Reading) -> Key:
     if aggregates(node):
         raise refusal(
             "aggregate_place",
-            place,
+            node,
             "an aggregate cannot be grouped by",
             why="the group of a row would depend on the rows of other people",
             hint="group by a column",
         )
     scalar = bind(node, hook)
-    _check_key(scalar, node)
+    _check_key(scalar, node, reading)
     title = alias or text_of(node)
     other = scalar.other if isinstance(scalar, Field) else None
-    return Key(scalar, title, domains.of_scalar(scalar), other)
+    return Key(scalar, title, reading.domain(scalar, node), other)
 
 
-def _check_key(scalar: Scalar, node: exp.Expr) -> None:
+def _check_key(scalar: Scalar, node: exp.Expr, reading: Reading) -> None:
     if isinstance(scalar, Literal):
         raise refusal("group_type", node, "a constant makes no groups", hint="leave it out")
     if scalar.type is Type.REAL:
@@ -148,7 +152,7 @@ def _check_key(scalar: Scalar, node: exp.Expr) -> None:
             hint="round it, as in FLOOR(x / 10), or use HISTOGRAM(x, 10)",
         )
     cut = isinstance(scalar, Call) and scalar.operation.startswith("trunc_")
-    if scalar.type is Type.TIMESTAMP and not cut and domains.of_scalar(scalar) is None:
+    if scalar.type is Type.TIMESTAMP and not cut and reading.domain(scalar, node) is None:
         raise refusal(
             "group_type",
             node,

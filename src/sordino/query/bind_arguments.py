@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.query.bind_columns import is_aggregate
-from sordino.query.bind_scalar import NULL, Hook, bind, choice, condition, is_null
+from sordino.query.bind_scalar import Hook, bind, condition
+from sordino.query.bind_types import NULL, choice, is_null
 from sordino.query.operations import call, range_of
 from sordino.query.refusals import refusal
 from sordino.query.tree import Call, Field, Literal, Scalar

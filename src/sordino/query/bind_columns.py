@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sordino.query import domains
 from sordino.query.bind_scalar import Hook, bind
 from sordino.query.operations import range_of
 from sordino.query.refusals import refusal
@@ -99,8 +98,10 @@ def projected(
 def derived(scalar: Scalar, title: str, reading: Reading) -> Field:
     """Return a new field for a scalar, with what is publicly known about it."""
     other = scalar.other if isinstance(scalar, Field) else None
-    domain = domains.of_scalar(scalar)
-    return reading.fresh(scalar.type, title, range_of(scalar), domain, other)
+    domain = scalar.domain if isinstance(scalar, Field) else None
+    new = reading.fresh(scalar.type, title, range_of(scalar), domain, other)
+    reading.lists.meanings[new.name] = scalar
+    return new
 
 
 def _listed(item: exp.Expr, columns: Columns, hook: Hook) -> list[Named]:

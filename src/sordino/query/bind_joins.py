@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.query.bind_columns import row_hook
-from sordino.query.bind_scalar import alike, bind
+from sordino.query.bind_scalar import bind
+from sordino.query.bind_types import alike
 from sordino.query.refusals import refusal
 from sordino.query.scope import Columns, Named, Private, Public, Relation, Unit, find
 from sordino.query.tree import Call, Field, JoinPublic, JoinUnit, Literal, Scalar, Where

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from sordino.query import domains, literals
+from sordino.query import literals
 from sordino.query.bind_arguments import (
     Aggregate,
     argument,
@@ -21,7 +21,7 @@ from sordino.query.bind_arguments import (
 from sordino.query.bind_columns import is_aggregate
 from sordino.query.bind_scalar import Hook
 from sordino.query.refusals import refusal
-from sordino.query.scope import Columns, Unit, find, unit_refusal
+from sordino.query.scope import Columns, Reading, Unit, find, unit_refusal
 from sordino.query.tree import Kind, Measure, MeasureRef, Scalar
 from sordino.query.types import Type
 
@@ -48,11 +48,12 @@ class Measures:
 
     columns: Columns
     hook: Hook  # what names mean inside an aggregate
+    reading: Reading
     found: list[tuple[Measure, Type]] = field(default_factory=list)
 
     def ref(self, node: exp.Expr) -> MeasureRef:
         """Return the place of an aggregate among the measures."""
-        measure, kind = _measure(node, self._inside, self.columns)
+        measure, kind = _measure(node, _Inside(self._inside, self.columns, self.reading))
         for index, (known, known_kind) in enumerate(self.found):
             if known == measure:
                 return MeasureRef(index, known_kind)
@@ -71,63 +72,74 @@ class Measures:
         return self.hook(node)
 
 
-def _measure(node: exp.Expr, hook: Hook, columns: Columns) -> tuple[Measure, Type]:
-    aggregate = unwrapped(node, hook)
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What names mean inside an aggregate."""
+
+    hook: Hook
+    columns: Columns
+    reading: Reading
+
+
+def _measure(node: exp.Expr, inside: _Inside) -> tuple[Measure, Type]:
+    aggregate = unwrapped(node, inside.hook)
     function = aggregate.function
     if isinstance(function, exp.Count):
-        return _count(aggregate, hook, columns)
+        return _count(aggregate, inside)
     if type(function) in _NUMERIC:
-        return _numeric(aggregate, function.this, _NUMERIC[type(function)], hook)
+        return _numeric(aggregate, function.this, _NUMERIC[type(function)], inside)
     rule = _RULES.get(type(function))
     if rule is None:
         raise refusal("function", node, "this aggregate is not answered", hint="see docs/sql.md")
-    return rule(aggregate, hook)
+    return rule(aggregate, inside)
 
 
-def _count(aggregate: Aggregate, hook: Hook, columns: Columns) -> tuple[Measure, Type]:
+def _count(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     if isinstance(aggregate.function.this, exp.Distinct):
-        return _count_distinct(aggregate, hook, columns)
-    _refuse_unit(aggregate.function, columns)
-    return _count_if(aggregate, hook)
+        return _count_distinct(aggregate, inside)
+    _refuse_unit(aggregate.function, inside.columns)
+    return _count_if(aggregate, inside)
 
 
-def _count_if(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
-    return Measure(Kind.COUNT, counted(aggregate, hook)), Type.REAL
+def _count_if(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
+    return Measure(Kind.COUNT, counted(aggregate, inside.hook)), Type.REAL
 
 
-def _median(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
-    return _quantile(aggregate, aggregate.function.this, Fraction(1, 2), hook)
+def _median(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
+    return _quantile(aggregate, aggregate.function.this, Fraction(1, 2), inside)
 
 
-def _stated(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+def _stated(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     """QUANTILE(x, q)."""
     share = aggregate.function.args.get("quantile")
     if share is None:
         raise refusal(
             "function", aggregate.node, "QUANTILE lacks its share", hint="QUANTILE(x, 0.5)"
         )
-    return _quantile(aggregate, aggregate.function.this, _share(share), hook)
+    return _quantile(aggregate, aggregate.function.this, _share(share), inside)
 
 
-def _mode(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+def _mode(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     if aggregate.function.this is None:
         raise refusal("function", aggregate.node, "MODE takes a value", hint="write MODE(x)")
-    return _voted(aggregate, aggregate.function.this, None, hook)
+    return _voted(aggregate, aggregate.function.this, None, inside)
 
 
-def _numeric(aggregate: Aggregate, node: exp.Expr, kind: Kind, hook: Hook) -> tuple[Measure, Type]:
-    scalar, range_ = bounded(number(aggregate, node, hook), node)
+def _numeric(
+    aggregate: Aggregate, node: exp.Expr, kind: Kind, inside: _Inside
+) -> tuple[Measure, Type]:
+    scalar, range_ = bounded(number(aggregate, node, inside.hook), node)
     return Measure(kind, scalar, range_), Type.REAL
 
 
 def _quantile(
-    aggregate: Aggregate, node: exp.Expr, quantile: Fraction, hook: Hook
+    aggregate: Aggregate, node: exp.Expr, quantile: Fraction, inside: _Inside
 ) -> tuple[Measure, Type]:
-    scalar, range_ = bounded(number(aggregate, node, hook), node)
+    scalar, range_ = bounded(number(aggregate, node, inside.hook), node)
     return Measure(Kind.QUANTILE, scalar, range_, quantile=quantile), Type.REAL
 
 
-def _percentile(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+def _percentile(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     """PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x), or QUANTILE_CONT(x, q)."""
     function = aggregate.function
     if isinstance(function, exp.PercentileCont):
@@ -139,16 +151,16 @@ def _percentile(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
                 "PERCENTILE_CONT lacks WITHIN GROUP",
                 hint=_WITHIN,
             )
-        return _quantile(aggregate, function.this, _share(share), hook)
-    inside, order = function.this, function.args.get("expression")
-    if not isinstance(inside, exp.PercentileCont) or not isinstance(order, exp.Order):
+        return _quantile(aggregate, function.this, _share(share), inside)
+    within, order = function.this, function.args.get("expression")
+    if not isinstance(within, exp.PercentileCont) or not isinstance(order, exp.Order):
         raise refusal("function", function, "only PERCENTILE_CONT has WITHIN GROUP", hint=_WITHIN)
     if len(order.expressions) != 1:
         raise refusal("function", function, "WITHIN GROUP orders by one value", hint=_WITHIN)
-    share = _share(inside.this)
+    share = _share(within.this)
     ordered = order.expressions[0]
     return _quantile(
-        aggregate, ordered.this, 1 - share if ordered.args.get("desc") else share, hook
+        aggregate, ordered.this, 1 - share if ordered.args.get("desc") else share, inside
     )
 
 
@@ -163,14 +175,14 @@ def _share(node: exp.Expr) -> Fraction:
     )
 
 
-def _named(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
+def _named(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     function = aggregate.function
     name, arguments = str(function.this).casefold(), function.expressions
     if name == "countif" and len(arguments) == 1:
-        return Measure(Kind.COUNT, counted(aggregate, hook)), Type.REAL
+        return Measure(Kind.COUNT, counted(aggregate, inside.hook)), Type.REAL
     if name == "top" and len(arguments) == 2:
         many = literals.whole(arguments[0], 1, TOP, code="literal", what="the length of TOP")
-        return _voted(aggregate, arguments[1], many, hook)
+        return _voted(aggregate, arguments[1], many, inside)
     if name == "histogram":
         raise refusal(
             "histogram",
@@ -183,10 +195,10 @@ def _named(aggregate: Aggregate, hook: Hook) -> tuple[Measure, Type]:
 
 
 def _voted(
-    aggregate: Aggregate, node: exp.Expr, many: int | None, hook: Hook
+    aggregate: Aggregate, node: exp.Expr, many: int | None, inside: _Inside
 ) -> tuple[Measure, Type]:
-    scalar = argument(aggregate, node, hook)
-    domain = domains.of_scalar(scalar)
+    scalar = argument(aggregate, node, inside.hook)
+    domain = inside.reading.domain(scalar, node)
     if domain is None or scalar.type is Type.REAL:
         raise refusal(
             "no_keys",
@@ -207,7 +219,7 @@ def _voted(
     return Measure(kind, scalar, count=many, domain=candidates), scalar.type
 
 
-def _count_distinct(aggregate: Aggregate, hook: Hook, columns: Columns) -> tuple[Measure, Type]:
+def _count_distinct(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     parts = aggregate.function.this.expressions
     if len(parts) != 1 or isinstance(parts[0], exp.Star | exp.Tuple):
         raise refusal(
@@ -216,8 +228,8 @@ def _count_distinct(aggregate: Aggregate, hook: Hook, columns: Columns) -> tuple
     node = parts[0]
     while isinstance(node, exp.Paren):
         node = node.this
-    if not isinstance(node, exp.Column) or not _is_unit(node, columns):
-        scalar = argument(aggregate, node, hook)
+    if not isinstance(node, exp.Column) or not _is_unit(node, inside.columns):
+        scalar = argument(aggregate, node, inside.hook)
         return Measure(Kind.COUNT_DISTINCT, scalar), Type.INTEGER
     if aggregate.kept is not None:
         raise refusal(
@@ -248,7 +260,7 @@ def _refuse_unit(function: exp.Expr, columns: Columns) -> None:
             raise unit_refusal(function.this, named.name)
 
 
-_RULES: dict[type[exp.Expr], Callable[[Aggregate, Hook], tuple[Measure, Type]]] = {
+_RULES: dict[type[exp.Expr], Callable[[Aggregate, _Inside], tuple[Measure, Type]]] = {
     exp.CountIf: _count_if,
     exp.Median: _median,
     exp.Quantile: _stated,

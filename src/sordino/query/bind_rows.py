@@ -92,11 +92,12 @@ def _item(node: exp.Expr, known: Mapping[str, Inner], reading: Reading) -> Relat
 
 
 def _scan(table: Table, alias: str, reading: Reading) -> Relation:
-    unit = unit_name(table, reading.catalog)
+    units = unit_names(table, reading.catalog)
+    hidden = {unit.casefold() for unit in units}
     fields: list[tuple[Field, str]] = []
     columns: list[Named] = []
     for column in table.columns:
-        if unit is not None and column.name.casefold() == unit.casefold():
+        if not table.public and column.name.casefold() in hidden:
             continue
         domain = domains.of_column(column, reading.public)
         bounds = column.bounds
@@ -107,30 +108,29 @@ def _scan(table: Table, alias: str, reading: Reading) -> Relation:
         columns.append(Named(alias, column.name, field))
     if table.public:
         return Public(table, tuple(fields), tuple(columns))
-    if unit is not None:
-        columns.insert(0, Named(alias, unit, Unit()))
     return Private(
         rows=Scan(table.name, tuple(fields)),
-        columns=tuple(columns),
+        columns=(*(Named(alias, unit, Unit()) for unit in units), *columns),
         people=table.people,
         each_row=table.each_row,
         most=table.limits.rows,
     )
 
 
-def unit_name(table: Table, catalog: Catalog) -> str | None:
-    """Return the name of the column that says whom a row belongs to, or None if none does.
+def unit_names(table: Table, catalog: Catalog) -> tuple[str, ...]:
+    """Return the names under which a table has the unit; the first is the one to show.
 
-    A table that leads to its unit through a parent calls it by the parent's name.
+    A table that leads to its unit through a parent calls it by the parent's name. If it does so by
+    a column that holds the unit itself, that column is the unit too.
     """
-    seen: set[str] = set()
-    at: Table | None = table
-    while at is not None and at.name not in seen:
-        seen.add(at.name)
-        if at.unit is not None:
-            return None if at.unit == ROW else at.unit
-        at = catalog.table(at.parent.parent) if at.parent is not None else None
-    return None
+    if table.unit is not None or table.parent is None:
+        return (table.unit,) if table.unit not in (None, ROW) else ()
+    link = table.parent
+    parent = catalog.table(link.parent)
+    above = unit_names(parent, catalog) if parent is not None else ()
+    if link.parent_column.casefold() in {name.casefold() for name in above}:
+        above = (*above, link.column)
+    return tuple({name.casefold(): name for name in reversed(above)}.values())[::-1]
 
 
 def _select(node: exp.Expr, above: exp.Expr) -> exp.Select:

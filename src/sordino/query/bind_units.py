@@ -159,7 +159,8 @@ def windows(
 def _checked(node: exp.Window, columns: Columns) -> exp.Expr:
     """Return the aggregate of a window over the rows of one unit."""
     partition = node.args.get("partition_by") or []
-    if len(partition) != 1 or not _is_unit(partition[0], columns):
+    plain = str(node.args.get("over") or "").upper() == "OVER"
+    if not plain or len(partition) != 1 or not _is_unit(partition[0], columns):
         raise refusal(
             "window",
             node,

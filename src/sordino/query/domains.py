@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -21,6 +22,7 @@ PublicValues: TypeAlias = "Callable[[str, str], tuple[Value, ...]]"  # of a tabl
 
 MOST = 10_000  # values that a list has at most
 _STEPS = 50_000  # operations that are tried to find one
+_STEPS_IN_ALL = 500_000  # and for a whole question
 _PARTS = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dow": (0, 6), "hour": (0, 23)}
 _BRANCHING = ("case", "coalesce")
 
@@ -41,22 +43,112 @@ def of_column(column: Column, public: PublicValues | None = None) -> Domain:
     return None if finite is None or column.bounds is None else finite(column.bounds)
 
 
-def of_scalar(scalar: Scalar) -> Domain:
-    """Return all values that a scalar is expected to have, or None if no short list holds them.
+class TooMuchWork(Exception):
+    """A question has too many computed values for their lists to be found."""
 
-    A missing value is on the list only where the question itself names one.
+
+@dataclass(slots=True)
+class Lists:
+    """The public lists of one question: what computed fields mean, and which lists were found.
+
+    Lists are found when they are needed. All the work for one question is bounded.
     """
-    match scalar:
-        case Literal(value=value):
-            return (value,)
-        case Field(domain=domain):
-            return domain
-        case Call(type=Type.REAL):
+
+    meanings: dict[str, Scalar] = field(default_factory=dict)  # of computed fields, by name
+    _found: dict[str, Domain] = field(default_factory=dict)
+    _steps: int = 0
+
+    def of(self, scalar: Scalar) -> Domain:
+        """Return all values that a scalar is expected to have, or None if no short list holds them.
+
+        A missing value is on the list only where the question itself names one.
+        """
+        match scalar:
+            case Literal(value=value):
+                return (value,)
+            case Field():
+                return self._of_field(scalar)
+            case Call(type=Type.REAL):
+                return None
+            case Call(type=Type.BOOLEAN, operation=operation) if operation not in _BRANCHING:
+                return (False, True)
+            case Call():
+                return self._of_call(scalar)
+
+    def _of_field(self, known: Field) -> Domain:
+        if known.domain is not None or known.name not in self.meanings:
+            return known.domain
+        if known.name not in self._found:
+            self._found[known.name] = self.of(self.meanings[known.name])
+        return self._found[known.name]
+
+    def _of_call(self, call: Call) -> Domain:
+        found = self._composed(call) if _branches(call) else self._evaluated(call)
+        return found or _of_part(call) or _of_range(call)
+
+    def _composed(self, call: Call) -> Domain:
+        """Return what an operation gives for all values of its arguments, branch by branch."""
+        if call.operation == "case":
+            return self._union((*call.arguments[1::2], call.arguments[-1]))
+        if call.operation == "coalesce":
+            return self._union(call.arguments)
+        known = self._all(call.arguments, 1)
+        if known is None:
             return None
-        case Call(type=Type.BOOLEAN, operation=operation) if operation not in _BRANCHING:
-            return (False, True)
-        case Call():
-            return _of_call(scalar)
+        return ordered({apply(call.operation, values, call.type) for values in product(*known)})
+
+    def _evaluated(self, call: Call) -> Domain:
+        """Return what an operation gives for all values of the fields that it uses."""
+        fields = tuple(dict.fromkeys(part for part in _parts(call) if isinstance(part, Field)))
+        known = self._all(fields, sum(1 for _ in _parts(call)))
+        if not fields or known is None:
+            return None
+        names = [known_field.name for known_field in fields]
+        values = {
+            evaluate(call, dict(zip(names, row, strict=True)))
+            for row in product(*known)
+            if None not in row
+        }
+        named = {None} if any(None in domain for domain in known) else set()
+        return ordered((values - {None}) | named)
+
+    def _union(self, scalars: Iterable[Scalar]) -> Domain:
+        values: set[Value] = set()
+        for scalar in scalars:
+            domain = self.of(scalar)
+            if domain is None:
+                return None
+            values.update(domain)
+        self._work(len(values))
+        return ordered(values) if len(values) <= MOST else None
+
+    def _all(self, scalars: Iterable[Scalar], parts: int) -> list[tuple[Value, ...]] | None:
+        """Return the lists of all scalars, unless some has none or they make too many rows."""
+        known: list[tuple[Value, ...]] = []
+        for scalar in scalars:
+            domain = self.of(scalar)
+            if domain is None:
+                return None
+            known.append(domain)
+        rows = math.prod(map(len, known))
+        if rows > MOST or rows * parts > _STEPS:
+            return None
+        self._work(rows * parts)
+        return known
+
+    def _work(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > _STEPS_IN_ALL:
+            raise TooMuchWork
+
+
+def of_scalar(scalar: Scalar) -> Domain:
+    """Return all values that a scalar by itself is expected to have, or None.
+
+    >>> of_scalar(Call("not", (Literal(None, Type.BOOLEAN),), Type.BOOLEAN))
+    (False, True)
+    """
+    return Lists().of(scalar)
 
 
 def ordered(values: Iterable[Value]) -> tuple[Value, ...]:
@@ -65,9 +157,9 @@ def ordered(values: Iterable[Value]) -> tuple[Value, ...]:
     >>> ordered(["b", None, "a", "b"])
     ('a', 'b', None)
     """
-    there = {value for value in values if value is not None}
-    missing = (None,) if any(value is None for value in values) else ()
-    return (*sorted(there, key=_rank), *missing)
+    distinct = set(values)
+    missing = (None,) if None in distinct else ()
+    return (*sorted(distinct - {None}, key=_rank), *missing)
 
 
 def edges(bins: Bins) -> tuple[Fraction, ...]:
@@ -82,56 +174,6 @@ def edges(bins: Bins) -> tuple[Fraction, ...]:
 
 def _rank(value: Value) -> tuple[str, Value]:
     return (type(value).__name__ if isinstance(value, str | date) else "", value)
-
-
-def _of_call(call: Call) -> Domain:
-    fields = _fields(call)
-    if _branches(call):
-        found = _composed(call)
-    elif fields and all(field.domain is not None for field in fields):
-        found = _evaluated(call, fields)
-    else:
-        found = None
-    return found or _of_part(call) or _of_range(call)
-
-
-def _composed(call: Call) -> Domain:
-    """Return what an operation gives for all values of its arguments, one branch at a time."""
-    if call.operation == "case":
-        return _union((*call.arguments[1::2], call.arguments[-1]))
-    if call.operation == "coalesce":
-        return _union(call.arguments)
-    domains = [of_scalar(argument) for argument in call.arguments]
-    known = [domain for domain in domains if domain is not None]
-    if len(known) < len(domains) or math.prod(map(len, known)) > MOST:
-        return None
-    return ordered({apply(call.operation, values, call.type) for values in product(*known)})
-
-
-def _union(scalars: Iterable[Scalar]) -> Domain:
-    values: set[Value] = set()
-    for scalar in scalars:
-        domain = of_scalar(scalar)
-        if domain is None:
-            return None
-        values.update(domain)
-    return ordered(values) if len(values) <= MOST else None
-
-
-def _evaluated(call: Call, fields: tuple[Field, ...]) -> Domain:
-    """Return what an operation gives for all values of the fields that it uses."""
-    domains = [field.domain or () for field in fields]
-    count = math.prod(map(len, domains))
-    if count > MOST or count * sum(1 for _ in _parts(call)) > _STEPS:
-        return None
-    names = [field.name for field in fields]
-    values = {
-        evaluate(call, dict(zip(names, row, strict=True)))
-        for row in product(*domains)
-        if None not in row
-    }
-    named = {None} if any(None in domain for domain in domains) else set()
-    return ordered((values - {None}) | named)
 
 
 def _of_part(call: Call) -> Domain:
@@ -168,10 +210,6 @@ def _days(years: Range) -> tuple[date, ...] | None:
     first, last = date(low, 1, 1), date(high, 12, 31)
     count = (last - first).days + 1
     return tuple(first + timedelta(days=n) for n in range(count)) if count <= MOST else None
-
-
-def _fields(scalar: Scalar) -> tuple[Field, ...]:
-    return tuple(dict.fromkeys(part for part in _parts(scalar) if isinstance(part, Field)))
 
 
 def _branches(scalar: Scalar) -> bool:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.query.catalog import Catalog, Table
-from sordino.query.domains import Domain, PublicValues
+from sordino.query.domains import Domain, Lists, PublicValues, TooMuchWork
 from sordino.query.refusals import nearest, refusal
 from sordino.query.tree import Field, Rows, Scalar
 from sordino.query.types import Range, Type, Value
@@ -86,6 +86,7 @@ class Reading:
     fields: int = 0
     tables: int = 0
     used: set[int] = field(default_factory=set)  # queries of WITH that were read, by id
+    lists: Lists = field(default_factory=Lists)
 
     def fresh(
         self,
@@ -98,6 +99,18 @@ class Reading:
         """Return a new field; its name has no text of the analyst in it."""
         self.fields += 1
         return Field(f"f{self.fields - 1}", kind, title, range_, domain, other)
+
+    def domain(self, scalar: Scalar, node: exp.Expr) -> Domain:
+        """Return the public list of values of a scalar, or None."""
+        try:
+            return self.lists.of(scalar)
+        except TooMuchWork:
+            raise refusal(
+                "too_deep",
+                node,
+                "the public values of so many expressions take too long to find",
+                hint="ask for fewer keys and candidates at a time",
+            ) from None
 
     def opened(self, node: exp.Expr) -> None:
         """Count a table that is read, and refuse a question that reads too many."""

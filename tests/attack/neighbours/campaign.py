@@ -178,7 +178,7 @@ def make_settings(random: Random) -> Settings:
     )
 
 
-def campaign(seed: int, *, triples: int, questions: int = 20, leaving: int = 3) -> Tally:
+def campaign(seed: int, *, triples: int, questions: int = 12, leaving: int = 4) -> Tally:
     """Go on with new schemas until so many triples were compared."""
     tally = Tally()
     for world in worlds(seed, questions=questions, leaving=leaving):

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from sordino.errors import QueryError, SyntaxFault, UnknownName
+from sordino.query.catalog import Column, ForeignKey
 from sordino.query.refusals import CODES
 from sordino.query.sql import parse
 from sordino.query.tree import (
@@ -112,9 +113,11 @@ def test_a_strange_text_is_refused_with_a_code(text: str, code: str) -> None:
 def test_queries_that_double_each_other_are_refused_in_time() -> None:
     part = "b AS (SELECT x.patient_id FROM a AS x JOIN a AS y ON x.patient_id = y.patient_id)"
     parts = ["a0 AS (SELECT patient_id FROM visits)"]
-    for n in range(1, 40):
-        parts.append(re.sub(r"\ba\b", f"a{n - 1}", part).replace("b AS", f"a{n} AS", 1))
-    error = refused("WITH " + ", ".join(parts) + " SELECT COUNT(*) FROM a39")
+    parts += [
+        re.sub(r"\ba\b", f"a{n - 1}", part).replace("b AS", f"a{n} AS", 1) for n in range(1, 40)
+    ]
+    names = ", ".join(parts)
+    error = refused(f"WITH {names} SELECT COUNT(*) FROM a39")  # noqa: S608 - it is never run
     assert error.code == "too_deep"
 
 
@@ -218,6 +221,20 @@ def test_a_table_that_leads_to_its_unit_calls_it_by_the_parents_name() -> None:
     assert measure == Measure(Kind.COUNT_UNITS)
 
 
+def test_a_column_that_leads_to_the_unit_and_holds_it_is_the_unit_too() -> None:
+    tables = list(CATALOG.tables)
+    columns = (Column("pid", Type.INTEGER), *tables[0].columns[1:])
+    link = ForeignKey("pid", "patients", "patient_id")
+    tables[0] = replace(tables[0], columns=columns, unit=None, parent=link)
+    catalog = replace(CATALOG, tables=tuple(tables))
+    for name in ("pid", "patient_id"):
+        counted = parse("SELECT COUNT(DISTINCT x) FROM visits".replace("x", name), catalog)
+        assert counted.measures == (Measure(Kind.COUNT_UNITS),)
+        with pytest.raises(QueryError) as caught:
+            parse("SELECT COUNT(*) FROM visits GROUP BY x".replace("x", name), catalog)
+        assert caught.value.code == "unit_column"
+
+
 def test_a_histogram_is_a_key_of_bins_and_a_count() -> None:
     query = ask("SELECT HISTOGRAM(cost, 10) FROM visits")
     (key,) = query.keys
@@ -263,3 +280,10 @@ def test_columns_that_are_named_alike_have_numbers() -> None:
     query = ask("SELECT COUNT(*), COUNT(*), AVG(cost) AS n, AVG(age) AS n FROM visits")
     titles = [output.title for output in query.post.outputs]
     assert titles == ["COUNT(*)", "COUNT(*)_2", "n", "n_2"]
+
+
+def test_lists_that_take_too_long_to_find_are_refused_in_time() -> None:
+    modes = ", ".join(f"MODE(age + ward * {n})" for n in range(100))
+    error = refused(f"SELECT {modes} FROM visits")  # noqa: S608 - it is never run
+    assert error.code == "too_deep"
+    assert error.span is not None

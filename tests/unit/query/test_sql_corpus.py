@@ -15,6 +15,7 @@ from tests.fixtures.sql_cases import accepted, rejected
 
 FILES = sorted((Path(__file__).parents[2] / "fixtures" / "sqlglot").glob("*.sql"))
 CATALOG = hospital()
+ASKED = "SELECT COUNT(*) FROM visits"
 WORDS = sorted({word for sql in accepted() for word in re.findall(r"\w+|[^\w\s]|'[^']*'", sql)})
 CASES = [*accepted(), *(case.sql for case in rejected())]
 
@@ -50,7 +51,7 @@ def test_every_statement_of_a_foreign_corpus_is_read_or_refused(file: Path) -> N
 def test_foreign_statements_are_read_once_they_are_about_the_hospital() -> None:
     text = (FILES[0].parent / "simplify.sql").read_text("utf-8")
     lines = [re.sub(r"\b[a-z]\b", "cost", line.strip(";")) for line in text.split("\n")]
-    assert sum(read("SELECT COUNT(*) FROM visits WHERE " + line) for line in lines) > 100
+    assert sum(read(f"{ASKED} WHERE {line}") for line in lines) > 100
 
 
 @settings(max_examples=300, deadline=None)
@@ -74,4 +75,4 @@ def test_a_question_with_a_part_of_another_is_read_or_refused(data: st.DataObjec
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     read(text)
-    read("SELECT COUNT(*) FROM visits WHERE note = '" + text + "'")
+    read(f"{ASKED} WHERE note = '{text}'")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every engine, small tables for them, and a receipt: what the suite of engines is run with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from sordino.engine.duckdb import DuckdbEngine
+from sordino.ledger.protocol import Receipt
+from sordino.plan.bounded import Bounded
+from sordino.privacy.budget import Budget
+from sordino.query.catalog import Catalog, Column, Frame, Table
+from sordino.query.tree import Field, Scan
+from sordino.query.types import Type
+
+ENGINES: dict[str, Callable[..., DuckdbEngine]] = {"duckdb": DuckdbEngine}
+
+_BUDGET = Budget(epsilon=1)
+RECEIPT = Receipt(
+    number=1,
+    people="people",
+    price=_BUDGET.cap,
+    slack=Fraction(0),
+    left=_BUDGET.cap,
+    slack_left=Fraction(0),
+    fingerprint="test",
+)
+
+ARROW = {
+    Type.INTEGER: pa.int64(),
+    Type.REAL: pa.float64(),
+    Type.TEXT: pa.string(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.DATE: pa.date32(),
+    Type.TIMESTAMP: pa.timestamp("us"),
+}
+
+
+def frame(types: Mapping[str, Type], rows: list[tuple[Any, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    arrays = {
+        name: pa.array(column, ARROW[kind])
+        for (name, kind), column in zip(types.items(), columns, strict=True)
+    }
+    return pa.table(arrays)
+
+
+def table(name: str, types: Mapping[str, Type], held: pa.Table, **more: Any) -> Table:
+    columns = tuple(Column(column, kind) for column, kind in types.items())
+    return Table(name, Frame(held), columns, **more)
+
+
+def scan(name: str, types: Mapping[str, Type]) -> Scan:
+    return Scan(
+        name, tuple((Field(column, kind, column), column) for column, kind in types.items())
+    )
+
+
+def rows_of(engine: DuckdbEngine, bounded: Bounded, *, salt: int = 7) -> list[set[Any]]:
+    """Return each part as a set of tuples; what has a fraction would not be exact."""
+    parts = engine.run(bounded, RECEIPT, salt=salt).open()
+    return [{tuple(map(_plain, row.values())) for row in part.to_pylist()} for part in parts]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | bool | None) or hasattr(value, "year") else int(value)
+
+
+def catalog(*tables: Table) -> Catalog:
+    return Catalog(tables)
