@@ -1,212 +1,267 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions in SQL beside DuckDB: end to end from Parquet, with noise, two threads.
-
-Every form runs inside the engine as one statement; there is no pass over rows in Python.
-"""
+"""Questions on 10,000,000 rows against plain SQL and against the textbook form, on DuckDB alone."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Shown
 
-import sordino as so
-from bench import queries_data as data
-from bench.queries_peers import opendp_seconds
-from bench.timing import best_of
-from sordino.session import Session
+from bench.timing import best_of, seconds
+from sordino.engine.duckdb import DuckdbEngine
+from sordino.ledger.protocol import Receipt
+from sordino.plan.bounded import Bounded, Cells, Ranks, RowCount, Shares, Total, UnitCount
+from sordino.privacy.budget import Budget
+from sordino.query.catalog import Catalog, Column, Frame, ParquetFile, Source, Table
+from sordino.query.tree import Field, Key, Scan
+from sordino.query.types import Type
 
-SQL = "SELECT city, COUNT(*) AS n, SUM(amount) AS total FROM visits GROUP BY city"
-PLAIN = "SELECT city, count(*), sum(amount) FROM '{}' GROUP BY city"
+ROWS, USERS, CITIES = 10_000_000, 1_000_000, 1_000
+LIMIT = 4
+THREADS = 2
+ROW_LEVEL, DECILES, SMALL_MILLISECONDS = 1.3, 0.7, 5.0
+USER_LEVEL = {"dense": 0.45, "any 64-bit": 0.7, "text": 0.7}
+NAMES = [f"city-{place:04d}-{'x' * (place % 7)}" for place in range(CITIES)]
+FOLDER = Path(tempfile.gettempdir()) / "sordino-bench"
+
+CITY, AMOUNT = Field("city", Type.TEXT, "city"), Field("amount", Type.INTEGER, "amount")
+PRICE = Field("price", Type.REAL, "price")
+SCAN = Scan("visits", ((CITY, "city"), (AMOUNT, "amount")))
+CELLS = Cells((RowCount(), Total(AMOUNT, 0, 500, 0)))
+DECLARED = (Key(CITY, "city", tuple(NAMES)),)
+DISCOVERED = (Key(CITY, "city", None),)
+BY_ROW = Bounded(SCAN, DECLARED, Shares(rows=1, alone=True), (CELLS,))
+BY_USER = Bounded(SCAN, DECLARED, Shares(rows=LIMIT), (CELLS,))
+BY_GROUPS = Bounded(
+    SCAN,
+    DISCOVERED,
+    Shares(rows=LIMIT, groups=LIMIT),
+    (Cells((*CELLS.statistics, UnitCount())),),
+)
+RANKS = Bounded(
+    Scan("visits", ((PRICE, "price"),)),
+    (),
+    Shares(rows=1, alone=True),
+    (Ranks(PRICE, 0, 2**16 - 1, -6),),
+)
+
+PLAIN = "SELECT city, count(*), sum(amount) FROM {0} GROUP BY city"
 TEXTBOOK = (
     "SELECT city, count(*), sum(amount) FROM (SELECT *, row_number() OVER (PARTITION BY user "
-    "ORDER BY hash(user, city, amount)) AS place FROM '{}') WHERE place <= 4 GROUP BY city"
+    f"ORDER BY hash(user, city, amount)) AS place FROM {{0}}) WHERE place <= {LIMIT} GROUP BY city"
 )
-QUANTILES = "SELECT quantile_cont(x, {}) FROM '{}'"
-DECILES = [tenth / 10 for tenth in range(1, 10)]
-MOST_MILLISECONDS = 15.0
-THREADS = 2
+QUANTILES = "SELECT quantile_cont(price, {1}) FROM {0}"
 
 
 def run(console: Console) -> int:
     """Print the tables; return how many figures fall short."""
-    missed = _grouped(console) + _memory(console) + _deciles(console) + _small(console)
-    console.print()
-    return missed
-
-
-def catalog(path: Path, unit: str, *, listed: bool = True) -> str:
-    """Return the catalog of a file of visits."""
-    keys = ", keys = [" + ", ".join(f'"{name}"' for name in data.cities()) + "]" if listed else ""
-    kind = "text" if "text" in path.name else "integer"
-    return (
-        "[budget]\nepsilon = 1000000\ndelta = 0.1\n"
-        f'[tables.visits]\nparquet = "{path}"\nunit = "{unit}"\nlimits = {{ rows = 4 }}\n'
-        f'[tables.visits.columns]\nuser = "{kind}"\ncity = {{ type = "text"{keys} }}\n'
-        'amount = { type = "integer", bounds = [0, 500] }\n'
-    )
-
-
-def opened(path: Path, unit: str, *, listed: bool = True) -> Session:
-    file = data.folder() / "sordino.toml"
-    file.write_text(catalog(path, unit, listed=listed), "utf-8")
-    return so.open(file, threads=THREADS)
-
-
-def plain_duckdb() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config={"threads": THREADS})
-    connection.execute("SET enable_progress_bar = false")
-    return connection
-
-
-def duckdb_answer(connection: duckdb.DuckDBPyConnection, text: str) -> object:
-    return connection.sql(text).to_arrow_table()
-
-
-def _grouped(console: Console) -> int:
-    table = Table(title=f"COUNT and SUM by city, {data.ROWS:,} rows, {data.USERS:,} users: seconds")
-    for heading in ("protected", "user ids", "sordino", "DuckDB", "share", "at most", "OpenDP", ""):
-        table.add_column(
-            heading, justify="left" if heading in ("protected", "user ids") else "right"
-        )
+    files = made()
+    shown = Shown(title=f"{ROWS:,} rows of {USERS:,} users, count and sum by city: seconds")
+    for heading in ("users", "what", "ours", "against", "theirs", "share", "at most", ""):
+        left = heading in ("users", "what", "against")
+        shown.add_column(heading, justify="left" if left else "right")
     missed = 0
-    for unit, kind, listed, text, most in (
-        ("row", "dense", True, PLAIN, 1.3),
-        ("user", "dense", True, TEXTBOOK, 0.45),
-        ("user", "any 64-bit", True, TEXTBOOK, 0.7),
-        ("user", "text", True, TEXTBOOK, 0.7),
-        ("user", "dense", False, TEXTBOOK, None),
-    ):
-        path = data.visits(kind)
-        theirs = partial(duckdb_answer, plain_duckdb(), text.format(path))
-        with opened(path, unit, listed=listed) as session:
-            ours, other = best_of(3, partial(session.ask, SQL, epsilon=1), theirs)
-        share = ours / other
-        reached = most is None or share <= most
+    for comparison in comparisons(files):
+        ours, theirs = best_of(comparison.rounds, comparison.ours, comparison.theirs)
+        most = comparison.most
+        reached = most is None or ours <= most * theirs
         missed += not reached
-        verdict = "" if most is None else "[green]reached[/]" if reached else "[red]short[/]"
-        peer = opendp_seconds(path) if (unit, kind, listed) == ("user", "dense", True) else "-"
-        table.add_row(
-            unit if listed else f"{unit}, cities discovered", kind, f"{ours:.2f}", f"{other:.2f}",
-            f"{share:.2f}", "-" if most is None else f"{most:.2f}", peer, verdict,
+        shown.add_row(
+            comparison.users, comparison.what, f"{ours:.3f}", comparison.against, f"{theirs:.3f}",
+            f"{ours / theirs:.2f}", "" if most is None else f"{most:.2f}", _verdict(reached, most),
         )  # fmt: skip
-    console.print(table)
-    console.print("DuckDB: plain GROUP BY for rows; row_number() <= 4, then GROUP BY, for users\n")
-    return missed
+    console.print(shown)
+    return missed + memory(console, files) + small(console)
 
 
-_PEAK = """
-def peak():  # of this process alone; getrusage would count the parent's too
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
-"""
-_OURS = """
-from bench import queries, queries_data
-session = queries.opened(queries_data.visits({kind!r}), "user")
-before = peak()
-session.ask(queries.SQL, epsilon=1)
-print(peak() - before)
-"""
-_THEIRS = """
-from bench import queries, queries_data
-connection = queries.plain_duckdb()
-before = peak()
-connection.sql(queries.TEXTBOOK.format(queries_data.visits({kind!r}))).to_arrow_table()
-print(peak() - before)
-"""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    users: str
+    what: str
+    against: str
+    ours: Callable[[], object]
+    theirs: Callable[[], object]
+    most: float | None
+    rounds: int = 2
 
 
-def _memory(console: Console) -> int:
-    missed = 0
-    for kind in data.KINDS:
-        ours, theirs = (_megabytes(script.format(kind=kind)) for script in (_OURS, _THEIRS))
-        reached = ours <= theirs
-        missed += not reached
-        console.print(
-            f"peak memory, {kind} ids: {ours:.0f} MB, textbook form {theirs:.0f} MB "
-            + ("[green]reached[/]" if reached else "[red]short[/]")
+def comparisons(files: dict[str, Path]) -> list[Comparison]:
+    found = []
+    plain = duckdb.connect(config={"threads": THREADS})
+    for users, path in files.items():
+        source = f"read_parquet('{path}')"
+
+        def theirs(text: str, source: str = source, *rest: object) -> Callable[[], object]:
+            return lambda: plain.sql(text.format(source, *rest)).to_arrow_table()
+
+        person = opened(path, unit="user")
+        textbook = theirs(TEXTBOOK)
+        if users == "dense":
+            row = opened(path, unit="row")
+            deciles = theirs(QUANTILES, source, [place / 10 for place in range(1, 10)])
+            found += [
+                Comparison(
+                    users,
+                    "each row a unit",
+                    "plain",
+                    asked(row, BY_ROW),
+                    theirs(PLAIN),
+                    ROW_LEVEL,
+                    7,
+                ),
+                Comparison(
+                    users,
+                    "counts for deciles",
+                    "quantile_cont",
+                    asked(row, RANKS),
+                    deciles,
+                    DECILES,
+                ),
+                Comparison(
+                    users, "cities discovered", "textbook", asked(person, BY_GROUPS), textbook, None
+                ),
+            ]
+        found.append(
+            Comparison(
+                users, "weighed", "textbook", asked(person, BY_USER), textbook, USER_LEVEL[users]
+            )
         )
-    return missed
+    return found
 
 
-def _megabytes(script: str) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", _PEAK + script], capture_output=True, text=True, check=True
+def asked(engine: DuckdbEngine, bounded: Bounded) -> Callable[[], object]:
+    return lambda: engine.run(bounded, RECEIPT, salt=1)
+
+
+def opened(path: Path, *, unit: str) -> DuckdbEngine:
+    kind = Type.TEXT if "text" in path.name else Type.INTEGER
+    return DuckdbEngine(catalog(ParquetFile(path), unit=unit, kind=kind), threads=THREADS)
+
+
+def catalog(source: Source, *, unit: str, kind: Type = Type.INTEGER) -> Catalog:
+    columns = (
+        Column("user", kind),
+        Column("city", Type.TEXT),
+        Column("amount", Type.INTEGER),
+        Column("price", Type.REAL),
     )
-    return float(done.stdout)
+    return Catalog((Table("visits", source, columns, unit=unit),))
 
 
-def _deciles(console: Console) -> int:
-    path = data.numbers()
-    file = data.folder() / "numbers.toml"
-    file.write_text(
-        f'[budget]\nepsilon = 1000000\n[tables.numbers]\nparquet = "{path}"\nunit = "row"\n'
-        "[tables.numbers.columns]\nx = { type = 'real', bounds = [0, 200000] }\n",
-        "utf-8",
-    )
-    wanted = ", ".join(f"QUANTILE(x, {q}) AS q{q * 10:.0f}" for q in DECILES)
-    sql = f"SELECT {wanted} FROM numbers"  # noqa: S608 - a question is read, not executed
-    plain = QUANTILES.format(DECILES, path)
-    with so.open(file, threads=THREADS) as session:
-        ours, theirs = best_of(
-            3,
-            partial(session.ask, sql, epsilon=1),
-            partial(duckdb_answer, plain_duckdb(), plain),
-        )
-    return _line(console, f"deciles of {data.ROWS:,} doubles", ours, theirs, most=0.7)
+_CAP = Budget(epsilon=1).cap
+RECEIPT = Receipt(1, "people", _CAP, Fraction(0), _CAP, Fraction(0), "bench")
 
 
-def _line(console: Console, what: str, ours: float, theirs: float, *, most: float) -> int:
-    share = ours / theirs
-    console.print(
-        f"{what}: {ours:.2f} s, DuckDB {theirs:.2f} s, share {share:.2f}, at most {most:.2f} "
-        + ("[green]reached[/]" if share <= most else "[red]short[/]")
-    )
-    return int(share > most)
-
-
-def _small(console: Console) -> int:
-    generator = np.random.default_rng(data.ROWS)
-    cities = data.cities()[:20]
-    frame = pa.table(
+def rows(many: int, users: int) -> pa.Table:
+    """Return visits: users with skewed numbers of rows, cities of skewed sizes."""
+    generator = np.random.default_rng(1)
+    shares = generator.pareto(2.0, users) + 0.3
+    counts = generator.multinomial(many, shares / shares.sum())
+    user = np.repeat(np.arange(users), counts)
+    generator.shuffle(user)
+    sizes = 1 / np.arange(1, CITIES + 1) ** 0.7
+    city = generator.choice(CITIES, many, p=sizes / sizes.sum()).astype(np.int32)
+    cities = pa.DictionaryArray.from_arrays(pa.array(city), pa.array(NAMES)).cast(pa.string())
+    return pa.table(
         {
-            "user": generator.integers(0, data.SMALL // 10, data.SMALL),
-            "city": np.array(cities)[generator.integers(0, len(cities), data.SMALL)],
-            "amount": generator.integers(0, 500, data.SMALL),
+            "user": user,
+            "city": cities,
+            "amount": generator.integers(0, 500, many),
+            "price": generator.gamma(2.0, 80.0, many),
         }
     )
-    session = so.table(
-        frame, unit="user", bounds={"amount": (0, 500)}, keys={"city": cities}, rows=4,
-        name="visits", epsilon=10**6,
-    )  # fmt: skip
+
+
+def made() -> dict[str, Path]:
+    """Write the files once, and return them by the kind of their ids."""
+    FOLDER.mkdir(mode=0o700, exist_ok=True)
+    files = {"dense": "dense", "any 64-bit": "any", "text": "text"}
+    paths = {kind: FOLDER / f"{name}.parquet" for kind, name in files.items()}
+    if not all(path.exists() for path in paths.values()):
+        table = rows(ROWS, USERS)
+        user = table.column("user").to_numpy()
+        spread = np.random.default_rng(2).permutation(USERS).astype(np.int64)
+        ids = spread * 9_007_199_254_740_993 % (2**63 - 25)
+        texts = pa.array([f"u{place:019d}" for place in ids.tolist()])
+        pq.write_table(table, paths["dense"])
+        pq.write_table(table.set_column(0, "user", pa.array(ids[user])), paths["any 64-bit"])
+        pq.write_table(table.set_column(0, "user", texts.take(pa.array(user))), paths["text"])
+    return paths
+
+
+# Memory. -----------------------------------------------------------------------------------------
+
+_PEAK = """
+import json, sys
+from pathlib import Path
+from bench import queries
+what, kind = json.loads(sys.argv[1])
+path = queries.made()[kind]
+if what == "ours":
+    queries.asked(queries.opened(path, unit="user"), queries.BY_USER)()
+else:
+    import duckdb
+    text = queries.TEXTBOOK.format(f"read_parquet('{path}')")
+    duckdb.connect(config={"threads": queries.THREADS}).sql(text).to_arrow_table()
+lines = Path("/proc/self/status").read_text().splitlines()
+print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024)
+"""
+
+
+def memory(console: Console, files: dict[str, Path]) -> int:
+    """Compare the most memory that a process of its own takes, ours and the textbook form's."""
     missed = 0
-    with session:
-        for what, asked in (
-            ("the same question again", [1.0] * 60),
-            ("another price each time", [1 + k / 100 for k in range(60)]),
-        ):
-            times = [_seconds(partial(session.ask, SQL, epsilon=price)) for price in asked]
-            middle = 1000 * median(times[10:])
-            reached = middle <= MOST_MILLISECONDS
-            missed += not reached
-            console.print(
-                f"a small question on {data.SMALL:,} rows, {what}: {middle:.1f} ms, at most "
-                f"{MOST_MILLISECONDS:.0f} " + ("[green]reached[/]" if reached else "[red]short[/]")
-            )
+    for kind in files:
+        ours, theirs = (peak(what, kind) for what in ("ours", "theirs"))
+        missed += ours > theirs
+        console.print(
+            f"memory, {kind} ids: {ours} MB against {theirs} MB {_verdict(ours <= theirs, 1.0)}"
+        )
     return missed
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    began = perf_counter()
-    work()
-    return perf_counter() - began
+def peak(what: str, kind: str) -> int:
+    command = [sys.executable, "-c", _PEAK, json.dumps([what, kind])]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+# A small question. -------------------------------------------------------------------------------
+
+
+def small(console: Console) -> int:
+    """Time a warm question on 10,000 rows in memory, from the plan to the exact numbers."""
+    engine = DuckdbEngine(catalog(Frame(rows(10_000, 1_000)), unit="user"), threads=THREADS)
+    bounded = Bounded(SCAN, DECLARED, Shares(rows=LIMIT), (CELLS,))
+    work = asked(engine, bounded)
+    typical = median([seconds(work) for _ in range(60)][10:]) * 1_000
+    reached = typical <= SMALL_MILLISECONDS
+    console.print(
+        f"a small question in the engine, warm: {typical:.1f} ms, at most {SMALL_MILLISECONDS:.0f} "
+        f"{_verdict(reached, 1.0)}\n"
+    )
+    return int(not reached)
+
+
+def whole(session: Any, sql: str) -> float:
+    """Return the seconds of a question from its text to the answer, with noise and a ledger."""
+    return seconds(lambda: session.ask(sql, epsilon=1))
+
+
+def _verdict(reached: bool, most: float | None) -> str:
+    if most is None:
+        return ""
+    return "[green]reached[/]" if reached else "[red]short[/]"

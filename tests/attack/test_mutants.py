@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The neighbour test finds faults: 50 privacy faults are put in, and each of them is found.
 
-Each mutant is asked the questions that a lab has for it, on data sets that differ by one unit, until
-a check says that something is wrong. Without a mutant no check says so.
+Each mutant is asked the questions of a lab, on data sets that differ by one unit, until a check
+says that something is wrong. Without a mutant no check says so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from random import Random
 
 import pytest
 
@@ -22,6 +21,7 @@ from tests.attack.mutants.engine import ENGINE
 from tests.attack.mutants.noisy import NOISY
 from tests.attack.mutants.public import PUBLIC
 from tests.attack.neighbours.campaign import Settings, Site, Tally, listening
+from tests.attack.neighbours.dice import dice
 from tests.attack.neighbours.lab import QUESTIONS, lab_schema, lab_world
 from tests.attack.neighbours.releases import release_faults
 from tests.reference.bounded import Cut, bounded_reference
@@ -43,13 +43,15 @@ ORDERED = (
 )
 SALT = 7
 AIMS = {  # the question that is asked first, for speed; all others follow
-    "values are clamped before they are multiplied": "SELECT SUM(CLAMP(1000 * cost, 0, 7)) FROM visits",
+    "values are clamped before they are multiplied":
+        "SELECT SUM(CLAMP(1000 * cost, 0, 7)) FROM visits",
     "the offset is forgotten": "SELECT AVG(cost), VARIANCE(amount) FROM visits",
     "one group too many is kept": "SELECT kind, COUNT(DISTINCT uid) FROM visits GROUP BY kind",
     "a limit of rows in a group is ignored": "SELECT kind, COUNT(*) FROM visits GROUP BY kind",
     "distinct values of a unit are not cut": "SELECT COUNT(DISTINCT city) FROM visits",
     "groups outside the declared keys are kept": "SELECT kind, COUNT(*) FROM visits GROUP BY kind",
-    "rows are counted before the join": "SELECT COUNT(*) FROM visits v JOIN more m ON v.uid = m.uid",
+    "rows are counted before the join":
+        "SELECT COUNT(*) FROM visits v JOIN more m ON v.uid = m.uid",
     "rows of nobody are kept": "SELECT COUNT(DISTINCT uid) FROM visits",
     "groups are chosen by the order of rows": "SELECT city, COUNT(*) FROM visits GROUP BY city",
     "groups are chosen by their size": "SELECT kind, COUNT(*) FROM visits GROUP BY kind",
@@ -91,7 +93,7 @@ def sites() -> Iterator[list[Site]]:
     """The lab in both currencies, with few limits and with all of them."""
     cut = Limits(rows=3, groups=2, rows_per_group=2)
     schemas = [lab_schema(), lab_schema(rho=True, limits=cut), lab_schema(limits=Limits(rows=7))]
-    made = [Site(Random(1), lab_world(schema)) for schema in schemas]
+    made = [Site(dice(1), lab_world(schema)) for schema in schemas]
     yield made
     for site in made:
         site.close()
@@ -141,7 +143,7 @@ def _afterwards(site: Site, sql: str) -> Iterator[str]:
 def _forget(sites: list[Site]) -> None:
     """Let engines compile anew, by what is in force now."""
     for engine in (engine for site in sites for engine in site.engines):
-        engine._compiled = lru_cache(64)(engine._compile)  # type: ignore[misc]  # its own cache
+        engine._compiled = lru_cache(64)(engine._compile)
 
 
 def test_nothing_is_found_without_a_mutant(sites: list[Site]) -> None:

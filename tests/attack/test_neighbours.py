@@ -23,7 +23,8 @@ SOAKED, LONG_PIECES = 1_000_000, 400
 def _judge(tally: Tally) -> None:
     shown = "\n".join(f"{f.kind}: {f.seed}: {f.detail}\n    {f.sql}" for f in tally.faults[:10])
     assert not tally.faults, f"{len(tally.faults)} violations in {tally.triples} triples\n{shown}"
-    assert tally.share >= 0.7, f"too few questions were accepted: {tally.refused}"
+    assert tally.share >= 0.5, f"too few questions were accepted: {tally.refused}"
+    print(f"{tally.triples} triples of {tally.accepted} accepted questions")  # noqa: T201  # -rP
 
 
 @pytest.mark.parametrize("seed", range(PIECES))
@@ -54,9 +55,10 @@ def test_no_small_case_is_a_violation(random: Random) -> None:
     assert not tally.faults, tally.faults[0]
 
 
-def test_every_construct_occurs_among_accepted_questions() -> None:
+def test_most_questions_are_accepted_and_every_construct_occurs() -> None:
     tally = Tally()
     for seed in range(900, 920):
         tally.add(campaign(seed, triples=1, questions=60, leaving=1))
+    assert tally.share >= 0.7, f"too few questions were accepted: {tally.refused}"
     missing = CONSTRUCTS - set(tally.constructs)
     assert not missing, f"never accepted: {sorted(missing)}; refused: {tally.refused}"

@@ -287,7 +287,9 @@ def _numeric(node: exp.Expression, values: list[Any]) -> Any:
     mean = sum(exact) / len(exact)
     if isinstance(node, exp.Avg):
         return float(mean)
-    if isinstance(node, exp.Variance | exp.VariancePop | exp.Stddev | exp.StddevPop | exp.StddevSamp):
+    if isinstance(
+        node, exp.Variance | exp.VariancePop | exp.Stddev | exp.StddevPop | exp.StddevSamp
+    ):
         spread = float(sum((x - mean) ** 2 for x in exact) / len(exact))
         return spread if isinstance(node, exp.Variance | exp.VariancePop) else math.sqrt(spread)
     return quantile(sorted(values), _share(node))

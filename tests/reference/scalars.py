@@ -105,8 +105,11 @@ def call(operation: str, values: list[Any], type_: Type) -> Any:
         return _WHOLE[operation](*values)
     if operation == "round":
         return _fit(_rounded(values), type_)
-    if any(v is None for v in values):
-        return None
+    return None if any(v is None for v in values) else _there(operation, values, type_)
+
+
+def _there(operation: str, values: list[Any], type_: Type) -> Any:
+    """Return what an operation gives where no value is missing."""
     if operation in _ARITHMETIC:
         numbers = [number(v) for v in values]
         if any(v is None for v in numbers):

@@ -60,20 +60,17 @@ def evaluate(sql: str, stored: Stored, catalog: Catalog) -> Answer:
 
 def _histogram(node: exp.Expression) -> exp.Anonymous | None:
     inner = node.this if isinstance(node, exp.Filter) else node
-    found = isinstance(inner, exp.Anonymous) and inner.name.casefold() == "histogram"
-    return inner if found else None
+    if isinstance(inner, exp.Anonymous) and inner.name.casefold() == "histogram":
+        return inner
+    return None
 
 
-def _binned(
-    envs: list[Env], outputs: Outputs, node: exp.Expression, catalog: Catalog
-) -> Answer:
+def _binned(envs: list[Env], outputs: Outputs, node: exp.Expression, catalog: Catalog) -> Answer:
     """Return the counts of equal bins between the declared bounds of a column, and other keys."""
     inner = _histogram(node)
     assert inner is not None
     argument, count = inner.expressions[0], int(inner.expressions[1].name)
-    bounds = next(
-        c.bounds for t in catalog.tables if (c := t.column(argument.name)) is not None
-    )
+    bounds = next(c.bounds for t in catalog.tables if (c := t.column(argument.name)) is not None)
     assert bounds is not None
     width = (bounds.high - bounds.low) / count
     found: dict[tuple[Any, ...], int] = {}

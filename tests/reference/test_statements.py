@@ -7,14 +7,15 @@ import math
 from collections.abc import Iterator
 from datetime import date, timedelta
 from fractions import Fraction
-from random import Random
 from typing import Any
 
 import pytest
 
 from sordino.engine.duckdb import DuckdbEngine
 from sordino.query.catalog import Limits
+from sordino.query.tree import KeyRef
 from sordino.testing.trace import look, prepare
+from tests.attack.neighbours.dice import dice
 from tests.fixtures.hospital import DISEASES, REGIONS, filled, hospital
 from tests.fixtures.sql_cases import accepted
 from tests.reference.noiseless import Noiseless, slack_of
@@ -27,7 +28,7 @@ WIDE = Limits(rows=64, groups=64)  # nobody has so many
 
 def _rows() -> dict[str, list[dict[str, Any]]]:
     """Return rows within all declared bounds; costs are whole, so that grids hold them."""
-    random = Random(2024)
+    random = dice(2024)
     visits: list[dict[str, Any]] = []
     for patient in range(300):
         for _ in range(random.randint(1, 4)):
@@ -106,8 +107,6 @@ def test_a_statement_means_what_it_means_in_sql(sql: str, engine: DuckdbEngine) 
 
 def _unlisted(row: tuple[Any, ...], query: Any) -> bool:
     """Tell whether a key of a row, as an output shows it, is on no list."""
-    from sordino.query.tree import KeyRef
-
     for value, output in zip(row, query.post.outputs, strict=True):
         if isinstance(output.scalar, KeyRef):
             key = query.keys[output.scalar.index]

@@ -32,7 +32,7 @@ QUESTIONS = (
     Question(
         words="How many visits were there for each disease, and what did one cost?",
         remark="The list of diseases is public. Every number comes with an error bar; AVG divides "
-        "a noisy sum by the noisy count that is shown.",
+        "a noisy sum by a noisy count.",
         sql="SELECT disease, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY disease",
         asked=(("epsilon", 0.5),),
     ),

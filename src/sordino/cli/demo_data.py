@@ -35,14 +35,14 @@ delta = 1e-6              # only for keys that are not declared, such as the cit
 [tables.visits]
 parquet = "visits.parquet"
 unit = "patient_id"       # one patient with all visits is hidden
-limits = { rows = 8 }     # a patient with more visits counts with eight in all
+limits = { rows = 16 }    # a patient with more visits counts with sixteen in all
 
 [tables.visits.columns]
 visit_id = "integer"
 patient_id = "integer"
 day = { type = "date", bounds = [2023-01-01, 2024-12-31] }
 ward = { type = "text", keys = ["Children", "Emergency", "Maternity", "Medicine", "Surgery"] }
-cost = { type = "real", bounds = [0, 3000] }
+cost = { type = "real", bounds = [0, 5000] }
 urgent = "boolean"
 
 [tables.visits.columns.disease]

@@ -77,6 +77,10 @@ def _show_answer(console: Console, number: int, question: Question, answer: Answ
     console.print()
     sign = "+/-" if console.options.ascii_only else "±"
     console.print(Padding(table_of(answer, sign), INDENT, expand=False))
+    if number == 1:
+        said = "\n".join(f"- {note}" for note in answer.notes)
+        console.print()
+        console.print(Padding(Text(said.replace("±", sign), style="dim"), INDENT, expand=False))
 
 
 def table_of(answer: Answer, sign: str = "±") -> Table:

@@ -27,6 +27,10 @@ class Request:
     rho: str | None
     within: str | None
     confidence: str
+    delta: str | None
+    rows: int | None
+    groups: int | None
+    diagnostics: bool
     expected_rows: str | None
     picture: Path | None
     as_json: bool
@@ -34,6 +38,11 @@ class Request:
 
 def explain(request: Request) -> None:
     """Print what an answer would cost and how far off it would be."""
+    if sum(price is not None for price in (request.epsilon, request.rho, request.within)) != 1:
+        raise ValueError(
+            "say what the answer may cost, such as --epsilon 0.5, or how far off it may be, such "
+            "as --within 50; one of the two"
+        )
     if request.picture is not None and request.picture.suffix not in (".svg", ".dot"):
         raise ValueError("the picture of a plan is written to a file ending in .svg or .dot")
     with so.open(request.catalog) as session:
@@ -43,6 +52,10 @@ def explain(request: Request) -> None:
             rho=_number("rho", request.rho),
             within=_width(request.within),
             confidence=_number("confidence", request.confidence) or 0.95,
+            delta=_number("delta", request.delta),
+            rows=request.rows,
+            groups=request.groups,
+            diagnostics=request.diagnostics,
             expected_rows=_number("expected-rows", request.expected_rows),
         )
     if request.as_json:

@@ -128,6 +128,14 @@ def explain(
         str | None, typer.Option(help="How far off the answer may be, instead of what it costs.")
     ] = None,
     confidence: Annotated[str, typer.Option(help="How sure error bars are to be.")] = "0.95",
+    delta: Annotated[
+        str | None, typer.Option(help="What discovering keys may cost besides.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
+    groups: Annotated[int | None, typer.Option(help="How many groups of one unit count.")] = None,
+    diagnostics: Annotated[
+        bool, typer.Option("--diagnostics", help="Spend a tenth on saying how much is cut off.")
+    ] = False,
     expected_rows: Annotated[
         str | None, typer.Option(help="A public guess at the rows of a group, for error bars.")
     ] = None,
@@ -142,7 +150,21 @@ def explain(
 
     with _refusals():
         show(
-            Request(sql, catalog, epsilon, rho, within, confidence, expected_rows, picture, as_json)
+            Request(
+                sql=sql,
+                catalog=catalog,
+                epsilon=epsilon,
+                rho=rho,
+                within=within,
+                confidence=confidence,
+                delta=delta,
+                rows=rows,
+                groups=groups,
+                diagnostics=diagnostics,
+                expected_rows=expected_rows,
+                picture=picture,
+                as_json=as_json,
+            )
         )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _OWNER = logging.getLogger("sordino.owner")
+_OWNER.addHandler(logging.NullHandler())  # what is logged is for the owner, not for stderr
 _STATEMENTS = 256  # that are kept compiled
 _FEW = 5_000  # rows that are fetched as tuples
 _LOOK = 0.1  # seconds between two looks at the progress

@@ -67,11 +67,12 @@ def allocate(
     rho: Number | None = None,
     delta: Number | None = None,
     confidence: Number = Fraction(95, 100),
+    bend: Mapping[Item, float] | None = None,
 ) -> Plan:
     """Return a plan that costs at most what was asked for, with the least sum of stated errors.
 
     ``delta`` is what discovering keys costs besides, if keys are discovered; by default the smaller
-    of 1e-6 and a tenth of what the purse had for it.
+    of 1e-6 and a tenth of what the purse had for it. ``bend`` shifts the shares, as in share_out.
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
@@ -81,7 +82,9 @@ def allocate(
         Proof: docs/proofs/queries.md, theorems 3 to 5.
     """
     asked, level = read_asked(purse, epsilon=epsilon, rho=rho), confidence_level(confidence)
-    shares = share_out(outline, asked.amount, rho=asked.rho, confidence=float(level))
+    shares = share_out(
+        outline, asked.amount, rho=asked.rho, confidence=float(level), bend=bend
+    )
     work = _Work(outline, asked, shares, level)
     releases = work.releases()
     keys = work.keys(purse, delta)
@@ -133,7 +136,7 @@ def _loss(release: Release) -> Loss:
         case Ranked():
             draw = losses.pure if release.mechanism == "permute_and_flip" else losses.exponential
             ends = draw(epsilon=release.epsilon_end)
-            return draw(epsilon=release.epsilon_value) + 2 * ends
+            return draw(epsilon=release.epsilon_value) + release.ends * ends
         case Chosen():
             if release.mechanism == "permute_and_flip":
                 return losses.pure(epsilon=release.epsilon)
@@ -195,7 +198,8 @@ class _Work:
         return Added(place.part, place.column, mechanism, step)
 
     def _ranked(self, rank: Rank, weight: int) -> Ranked:
-        value, ends = self.shares[Value(rank)], self.shares[Ends(rank)] / 2
+        many = 2 if rank.toward is None else 1
+        value, ends = self.shares[Value(rank)], self.shares[Ends(rank)] / many
         return Ranked(
             part=rank.part,
             count=None,

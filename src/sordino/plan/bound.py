@@ -22,7 +22,7 @@ from sordino.plan.bounded import (
     Votes,
     is_discovered,
 )
-from sordino.plan.diagnose import clamped_rows
+from sordino.plan.diagnose import clamped_rows, crowded_title
 from sordino.plan.grids import Grid, bits_for, buckets_for, grid_for
 from sordino.plan.limits import people_of, shares_of
 from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Recipe, Vote
@@ -55,22 +55,21 @@ def bound(
         Numerics: exact integers.
         Proof: docs/proofs/queries.md, theorems 1 and 2.
     """
-    shares = shares_of(query, catalog, limits)
+    shares, people = shares_of(query, catalog, limits), people_of(query.rows, catalog)
     statistics, others = _Needs(query, shares, epsilon), _others(query, shares)
     columns = list(statistics.all())
     if any(map(is_discovered, query.keys)) and UnitCount() not in columns:
         columns.append(UnitCount())
-    extra = clamped_rows(query) if diagnostics else []
+    extra = clamped_rows(query, weighed=not shares.alone) if diagnostics else []
     columns += [count for _, count in extra if count not in columns]
     parts: list[Part] = [Cells(tuple(columns))] if columns else []
     parts += others
     told = [(title, Place(0, columns.index(count))) for title, count in extra]
     if diagnostics and not shares.alone:
-        told.append(("units with more than counts in full", Place(len(parts), 0)))
+        told.append((crowded_title(people), Place(len(parts), 0)))
         parts.append(Crowded())
     bounded = Bounded(rows=query.rows, keys=query.keys, shares=shares, parts=tuple(parts))
     recipes = [_recipe(measure, statistics, bounded) for measure in query.measures]
-    people = people_of(query.rows, catalog)
     return Outline(query, bounded, people, tuple(recipes), tuple(told))
 
 
@@ -173,6 +172,8 @@ def _recipe(measure: Measure, needs: _Needs, bounded: Bounded) -> Recipe:
         case Kind.MODE | Kind.TOP:
             return Vote(part, _how_many(measure))
         case Kind.QUANTILE:
+            if measure.quantile in (0, 1):
+                return Rank(part, None, int(measure.quantile))
             return Rank(part, measure.quantile, None)
         case _:
             return Rank(part, None, 0 if measure.kind is Kind.MIN else 1)

@@ -5,15 +5,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sordino.exact.rational import brief
 from sordino.plan.bounded import RowCount
-from sordino.plan.naming import written
+from sordino.plan.naming import in_words, written
 from sordino.query.tree import Call, Literal, Query, Scalar
 from sordino.query.types import Range, Type
 
 
-def clamped_rows(query: Query) -> list[tuple[str, RowCount]]:
+def crowded_title(people: str) -> str:
+    """Return the title of the number of units of which not all counts.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return f"{people} with more rows than count in full"
+
+
+def clamped_rows(query: Query, *, weighed: bool) -> list[tuple[str, RowCount]]:
     """Return for each argument with a range a count of the rows whose value lies outside.
+
+    ``weighed`` says that a row of a unit with many counts as a part of one; the title says so.
 
     Guarantee: none needed; public inputs only.
     """
@@ -21,7 +30,8 @@ def clamped_rows(query: Query) -> list[tuple[str, RowCount]]:
     for measure in query.measures:
         if measure.argument is not None and measure.range is not None:
             outside = _outside(_inside(measure.argument), measure.range)
-            found.setdefault(outside, _title(_inside(measure.argument), measure.range))
+            title = _title(_inside(measure.argument), measure.range, weighed=weighed)
+            found.setdefault(outside, title)
     return [(title, count) for count, title in found.items()]
 
 
@@ -32,8 +42,9 @@ def _inside(argument: Scalar) -> Scalar:
     return argument
 
 
-def _title(value: Scalar, public: Range) -> str:
-    return f"rows with {written(value)} outside {brief(public.low)} to {brief(public.high)}"
+def _title(value: Scalar, public: Range, *, weighed: bool) -> str:
+    rows = "rows, weighed," if weighed else "rows"
+    return f"{rows} with {written(value)} outside {in_words(public)}"
 
 
 def _outside(value: Scalar, public: Range) -> RowCount:

@@ -253,8 +253,9 @@ def _used(plan: Plan, scalar: PostScalar) -> Iterator[int]:
 
 
 def _events(plan: Plan, place: int) -> int:
-    """Return how many things may fail: the two ends of a quantile, else one."""
-    return 2 if isinstance(plan.releases[place], Ranked) else 1
+    """Return how many things may fail: the drawn ends of a quantile, else one."""
+    release = plan.releases[place]
+    return release.ends if isinstance(release, Ranked) else 1
 
 
 def _is_rounded(plan: Plan, scalar: PostScalar, found: Expected) -> bool:

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import assert_never
 
 from sordino.query.tree import Call, Field, Literal, Scalar
+from sordino.query.types import Range
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "=", "neq": "<>", "lt": "<"}
 _SIGNS |= {"lte": "<=", "gt": ">", "gte": ">=", "and": "AND", "or": "OR"}
 _LONGEST = 40
+_LARGE = 10**15
 
 
 def written(scalar: Scalar) -> str:
@@ -19,6 +22,24 @@ def written(scalar: Scalar) -> str:
     """
     text = _scalar(scalar)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def in_words(public: Range) -> str:
+    """Write a public range as people read it.
+
+    >>> in_words(Range(Fraction(0), Fraction(3570)))
+    '0 to 3,570'
+
+    Guarantee: none needed; public inputs only.
+    """
+    return f"{_end(public.low)} to {_end(public.high)}"
+
+
+def _end(x: Fraction) -> str:
+    if x.denominator == 1 and abs(x) < _LARGE:
+        return f"{x.numerator:,}"
+    text = f"{float(x):.6g}"
+    return text if "e" in text else f"{float(text):,.12g}"
 
 
 def _scalar(scalar: Scalar) -> str:

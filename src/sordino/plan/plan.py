@@ -39,7 +39,8 @@ class Ranked:
 
     Three draws are made: the point itself, and the two ends of the interval, whose ranks are moved
     outwards by what a draw may be off. ``toward`` is None for a stated ``quantile``; for MIN (0)
-    and MAX (1) the quantile is as close to that end as the rank error of the draw allows. No count
+    and MAX (1) the quantile is as close to that end as the rank error of the draw allows, and one
+    end is drawn: the other is the public bound, so that there are two draws in all. No count
     is needed: ``count`` is None, or a place in ``Plan.releases`` of the noisy number of rows where
     the argument is there.
 
@@ -59,6 +60,11 @@ class Ranked:
     epsilon_end: Fraction
     weight: int
     mechanism: Drawn = "exponential"
+
+    @property
+    def ends(self) -> int:
+        """How many ends of the interval are drawn."""
+        return 2 if self.toward is None else 1
 
 
 @dataclass(frozen=True, slots=True)

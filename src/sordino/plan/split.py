@@ -17,13 +17,13 @@ from statistics import NormalDist
 from typing import TypeAlias, assert_never
 
 from sordino.plan.bounded import Ranks, Votes
-from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Vote
+from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Recipe, Vote
 from sordino.plan.shifts import column_shift, weights
 from sordino.sensitivity.norms import Sensitivity
 
 DIAGNOSTIC_SHARE = Fraction(1, 10)
 _DIGITS = 6  # of the total, to which shares are rounded
-_DRAW = 0.25  # the root is a half: a quantile spends as much on its value as on both its ends
+_VALUE, _ENDS = 2 / 5, 3 / 5  # of what a quantile gets: its interval is what is stated, and wider
 _HALF = 0.5  # where in its range a mean is expected: half way from the middle to an end
 _KEYS = 2.0  # discovering keys serves all columns, and weighs as much as two counts
 
@@ -40,7 +40,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two draws for the interval of a quantile.
+    """The draws for the interval of a quantile: two, or one for MIN and MAX.
 
     Guarantee: none needed; public inputs only.
     """
@@ -82,9 +82,9 @@ def errors_of(outline: Outline, *, rho: bool, confidence: float) -> dict[Item, f
                 add(recipe.total, sizes.column(recipe.total))
                 add(recipe.count, _HALF * sizes.column(recipe.count))
             case Rank():
-                size = sizes.rank(recipe)
-                add(Value(recipe), _DRAW * size)
-                add(Ends(recipe), _DRAW * size)
+                size, power = sizes.rank(recipe), 1 / power_of(rho=rho)
+                add(Value(recipe), _VALUE**power * size)
+                add(Ends(recipe), _ENDS**power * size)
             case Vote():
                 add(recipe, sizes.vote(recipe))
             case _:
@@ -103,7 +103,7 @@ def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[
 
     Guarantee: none needed; public inputs only.
     """
-    power = 2 / 3 if rho else 1 / 2
+    power = power_of(rho=rho)
     parts = {item: max(error, 1e-9) ** power for item, error in errors.items()}
     whole = math.fsum(parts.values())
     unit = Fraction(10) ** (math.floor(math.log10(total)) + 1 - _DIGITS)
@@ -117,14 +117,51 @@ def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[
     return shares
 
 
+def power_of(*, rho: bool) -> float:
+    """Return the power of an error to which its share is proportional.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return 2 / 3 if rho else 1 / 2
+
+
+def items_of(recipe: Recipe) -> tuple[Item, ...]:
+    """Return what a measure pays for, alone or together with others.
+
+    Guarantee: none needed; public inputs only.
+    """
+    match recipe:
+        case OneOf(place):
+            return (place,)
+        case Average():
+            return recipe.total, recipe.count
+        case Deviation():
+            return recipe.total, recipe.square, recipe.count
+        case Rank():
+            return Value(recipe), Ends(recipe)
+        case Vote():
+            return (recipe,)
+        case _:
+            assert_never(recipe)
+
+
 def share_out(
-    outline: Outline, total: Fraction, *, rho: bool, confidence: float
+    outline: Outline,
+    total: Fraction,
+    *,
+    rho: bool,
+    confidence: float,
+    bend: Mapping[Item, float] | None = None,
 ) -> dict[Item, Fraction]:
     """Return the share of everything that costs something, diagnostics with a tenth of it.
+
+    ``bend`` multiplies shares before they are scaled to the total; what it does not name stays.
 
     Guarantee: none needed; public inputs only.
     """
     errors = errors_of(outline, rho=rho, confidence=confidence)
+    for item, factor in (bend or {}).items():
+        errors[item] *= factor ** (1 / power_of(rho=rho))
     places = dict.fromkeys(place for _, place in outline.diagnostics)
     if not places:
         return divide(errors, total, rho=rho)

@@ -21,6 +21,7 @@ from sordino.plan.bounded import (
     Votes,
     is_discovered,
 )
+from sordino.plan.diagnose import crowded_title
 from sordino.plan.expect import short
 from sordino.plan.limits import how_many_groups
 from sordino.plan.naming import written
@@ -47,7 +48,7 @@ def what(plan: Plan, release: Release) -> str:
             kind = "the most frequent" if many is None else f"the {many} most frequent"
             return f"{kind} {written(part.argument)}"
         case Crowded():
-            return "units with more than counts in full"
+            return _diagnostic(plan, release) or crowded_title(plan.people)
         case _:
             assert_never(part)
 

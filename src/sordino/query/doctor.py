@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -76,7 +77,9 @@ def _purse(people: str, purse: Purse) -> Iterator[Finding]:
             Severity.WARNING,
             where,
             f"epsilon {purse.budget.epsilon:g} protects hardly anybody",
-            "take an epsilon of about 1 to 3, or state a delta if it is infinite",
+            "take an epsilon of about 1 to 3"
+            if purse.budget.epsilon < math.inf
+            else "state a delta, so that the rho of the budget means an epsilon",
         )
     if purse.slack + purse.budget.slack > LARGE_DELTA:
         yield Finding(

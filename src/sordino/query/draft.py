@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -185,8 +186,16 @@ def _check_wishes(wishes: _Wishes, tables: list[_Drafted]) -> None:
     for name, (low, high) in wishes.bounds.items():
         if not (_END.fullmatch(low) and _END.fullmatch(high)):
             raise CatalogError(f"--bounds of {name!r} must be two numbers, years or dates")
+        if _is_day(low) != _is_day(high):
+            raise CatalogError(f"--bounds of {name!r} must be two numbers or two dates")
+        if low > high if _is_day(low) else Fraction(low) > Fraction(high):
+            raise CatalogError(f"--bounds of {name!r} must have the lower end first")
     if wishes.unit not in (None, ROW) and all(column != wishes.unit for _, column in columns):
         raise CatalogError(f"--unit names {wishes.unit!r}, which is not a column: {names}")
+
+
+def _is_day(end: str) -> bool:
+    return end.count("-") == 2 and "e" not in end.lower()
 
 
 def _origin(wishes: _Wishes, tables: list[_Drafted]) -> str:

@@ -71,7 +71,7 @@ def frame_catalog(
 def public_table(name: str, frame: object, *, types: Mapping[str, str] | None = None) -> Table:
     """Return a public table in memory."""
     with about(f"table {name!r}"):
-        held = to_arrow(frame, types=types or {})
+        held = to_arrow(frame, types=types or {}, public=True)
         columns = columns_of(held)
     return declare.table(name, Frame(held), columns, public=True)
 
@@ -100,7 +100,11 @@ def columns_of(
 
 
 def to_arrow(
-    frame: object, *, types: Mapping[str, str], implied: Mapping[str, Type] | None = None
+    frame: object,
+    *,
+    types: Mapping[str, str],
+    implied: Mapping[str, Type] | None = None,
+    public: bool = False,
 ) -> Any:
     """Return an Arrow table of plain types; its errors depend on the schema alone.
 
@@ -115,7 +119,7 @@ def to_arrow(
     for name, values in columns.items():
         with about(f"column {name!r}"):
             stated = read_type(types[name]) if name in types else None
-            wanted = _Wanted(name, stated, (implied or {}).get(name))
+            wanted = _Wanted(name, stated, (implied or {}).get(name), public)
             made[name] = _arrow_column(wanted, values)
     if len({len(column) for column in made.values()}) > 1:
         raise CatalogError("all columns must have the same length")
@@ -128,6 +132,7 @@ class _Wanted(NamedTuple):
     name: str
     stated: Type | None
     implied: Type | None
+    public: bool = False
 
     def or_else(self, kind: Type) -> _Wanted:
         return self._replace(stated=self.stated or kind)
@@ -238,6 +243,10 @@ def _from_numpy(wanted: _Wanted, values: np.ndarray[Any, Any]) -> Any:
         return _one_by_one(known, values.tolist(), f"dtype {values.dtype}")
     if values.dtype.kind not in "biufM" or values.dtype == np.dtype("M8"):
         raise CatalogError(f"dtype {values.dtype} {_UNSUPPORTED}")
+    if values.dtype.kind in "iuf" and wanted.implied is not Type.TEXT and not wanted.public:
+        # numpy has no missing integers: with one missing entry they are floats. Whether they are is
+        # therefore data, and both are one type unless it is stated.
+        wanted = wanted.or_else(wanted.implied or Type.REAL)
     if values.dtype.kind == "M" and np.datetime_data(values.dtype) not in _PLAIN_UNITS:
         values = _moments(values)
     elif values.dtype.kind == "f":

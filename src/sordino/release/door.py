@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _PLAIN = Options()
 _log = logging.getLogger("sordino.owner")
+_log.addHandler(logging.NullHandler())  # what is logged is for the owner, not for stderr
 
 
 def release(plan: Plan, sealed: Exact, receipt: Receipt, options: Options = _PLAIN) -> Answer:

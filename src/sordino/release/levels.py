@@ -85,8 +85,10 @@ def _of_release(plan: Plan, at: int) -> frozenset[Event]:
     match release:
         case Added():
             return frozenset({(at, "noise")})
-        case Ranked():
+        case Ranked(toward=None):
             return frozenset({(at, "low"), (at, "high")})
+        case Ranked():
+            return frozenset({(at, "end")})  # the other one is the public bound
         case Chosen():
             return frozenset({(at, "choice")})
         case _:

@@ -82,7 +82,7 @@ def draw_quantiles(release: Ranked, ranks: Ranks, held: list[Pile], level: Fract
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
-        Loss: epsilon_value and twice epsilon_end for all groups together.
+        Loss: epsilon_value and epsilon_end for each drawn end, for all groups together.
         Numerics: exact draws; the ends of buckets are rounded outwards.
         Proof: docs/proofs/queries.md, theorem 4; docs/proofs/intervals.md, theorem 3.
     """

@@ -56,6 +56,7 @@ def table(
     """Open a table in memory: pandas, polars, Arrow, or a dictionary of columns.
 
     ``unit`` is the column that says whose row it is, or "row" if every row stands for itself.
+    Columns of numbers in pandas are real; say ``types={"age": "integer"}`` to group by one.
     ``bounds`` and ``keys`` are public: never take them from the data. ``epsilon`` is all that may
     be spent on this session; with a ``delta`` keys that are not declared can be discovered.
 

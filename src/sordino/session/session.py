@@ -56,6 +56,15 @@ class Left:
         return f"{self.people}: {self.left} of {self.cap} left{keys}"
 
 
+class Budgets(tuple[Left, ...]):
+    """What is left, by id space; it is shown in words."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self))
+
+
 class Asked(TypedDict, total=False):
     """What may be said besides the SQL; see ``Session.ask``."""
 
@@ -100,6 +109,7 @@ class Session:
         self._public = public
         self._who = who
         self._plans: OrderedDict[object, Plan] = OrderedDict()
+        self._closed = False
 
     def ask(
         self,
@@ -215,6 +225,8 @@ class Session:
 
         Guarantee: as for Session; each answer costs its price once.
         """
+        if self._closed:
+            raise ValueError("this session is closed; open it again")
         receipt = self._ledger.charge(
             plan.people, plan.loss, slack=plan.slack, fingerprint=plan.fingerprint, who=self._who
         )
@@ -229,7 +241,7 @@ class Session:
         return answer
 
     @property
-    def budget(self) -> tuple[Left, ...]:
+    def budget(self) -> Budgets:
         """What may still be spent, for each id space.
 
         Guarantee: none needed; it depends on what was spent alone.
@@ -238,13 +250,14 @@ class Session:
         for people, purse in self.catalog.purses:
             left, slack = self._ledger.left(people)
             found.append(Left(people, left, purse.budget.cap, slack))
-        return tuple(found)
+        return Budgets(found)
 
     def close(self) -> None:
         """Let go of the engine.
 
         Guarantee: none needed.
         """
+        self._closed = True
         self._engine.close()
 
     def __enter__(self) -> Session:

@@ -117,9 +117,7 @@ def by_group(table: Any) -> dict[Group, tuple[int, ...]]:
     keys = [c for name, c in zip(names, columns, strict=True) if name[0] in "kv"]
     numbers = [c for name, c in zip(names, columns, strict=True) if name[0] == "s"]
     rows = range(table.num_rows)
-    found = {
-        tuple(c[row] for c in keys): tuple(int(c[row]) for c in numbers) for row in rows
-    }
+    found = {tuple(c[row] for c in keys): tuple(int(c[row]) for c in numbers) for row in rows}
     if len(found) != table.num_rows:
         raise AssertionError("a group came twice")
     return found

@@ -85,7 +85,7 @@ def _undeclared(bounded: Bounded) -> Bounded:
 def _counted_before_the_join() -> Iterator[None]:
     """Weigh rows by how many there were in the table that was scanned first."""
     scanned: list[str] = []
-    scan, count = compile_rows.Reader._scan, compile_parts.by_unit
+    scan, count = compile_rows.Reader._scan, compile_shares.by_unit
 
     def kept_scan(reader: Any, rows: Any) -> Any:
         found = scan(reader, rows)
@@ -128,9 +128,11 @@ ENGINE: dict[str, Mutant] = {
     "distinct values of a unit are not cut": _bounded(_uncut),
     "groups outside the declared keys are kept": _bounded(_undeclared),
     "sums are not weighed": _engine(_Parts._of_rows, "sum(w * ", "sum(65536 * "),
-    "counts are not weighed": _engine(_Parts._of_rows, '"COALESCE(sum(w), 0)"', '"65536 * count(*)"'),
+    "counts are not weighed": _engine(
+        _Parts._of_rows, '"COALESCE(sum(w), 0)"', '"65536 * count(*)"'
+    ),
     "weights are rounded up": _engine(
-        compile_shares.weight, "ELSE {divide(most, total)} END", "ELSE 1 + {divide(most, total)} END"
+        compile_shares.weight, "ELSE {divide(most, total)}", "ELSE 1 + {divide(most, total)}"
     ),
     "rows are counted before the join": _counted_before_the_join,
     "rows of nobody are kept": _engine(

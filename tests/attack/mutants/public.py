@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.plan import allocate, limits, shifts
+from sordino.plan import allocate, limits, shifts, split
 from sordino.plan.bounded import Bounded, Total
 from sordino.query import bind_joins, bind_rows, bind_units
 from tests.attack.mutants.rewrite import rewritten
@@ -26,7 +26,7 @@ def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
 @contextmanager
 def _unsplit() -> Iterator[None]:
     """Give the whole price to everything."""
-    plain = allocate.share_out
+    plain = split.share_out
 
     def whole(outline: Any, total: Fraction, **options: Any) -> Mapping[Any, Fraction]:
         return dict.fromkeys(plain(outline, total, **options), total)
@@ -93,7 +93,7 @@ PUBLIC: dict[str, Mutant] = {
         "slack=Fraction(0)",
     ),
     "keys are selected for one group": _of(
-        allocate._Work.keys, "return selection(share, slack, groups,", "return selection(share, slack, 1,"
+        allocate._Work.keys, "selection(share, slack, groups,", "selection(share, slack, 1,"
     ),
     "only the point of a quantile is charged": _of(
         allocate._loss, "draw(epsilon=release.epsilon_value) + 2 * ends",

@@ -18,6 +18,7 @@ from sordino.query.catalog import Limits
 from sordino.testing.trace import Exact, Prepared, look, prepare
 from tests.attack.neighbours.check import exact_faults, price_faults, public_faults
 from tests.attack.neighbours.data import World, frames, make_world
+from tests.attack.neighbours.dice import dice
 from tests.attack.neighbours.queries import make_question
 from tests.attack.neighbours.schemas import make_schema
 
@@ -152,9 +153,7 @@ class Site:
         except QueryError as error:
             return error
 
-    def _compare(
-        self, prepared: Prepared, exact: list[Exact], about: Fault, tally: Tally
-    ) -> None:
+    def _compare(self, prepared: Prepared, exact: list[Exact], about: Fault, tally: Tally) -> None:
         for fewer, more in self.pairs:
             tally.triples += 1
             for fault in exact_faults(prepared, exact[fewer], exact[more]):
@@ -193,7 +192,7 @@ def worlds(seed: int, *, questions: int, leaving: int = 3) -> Iterator[Tally]:
     number = 0
     while True:
         name = f"{seed}/{number}"
-        yield one_world(Random(name), name, questions=questions, leaving=leaving)
+        yield one_world(dice(name), name, questions=questions, leaving=leaving)
         number += 1
 
 

@@ -58,7 +58,7 @@ def lost(plan: Plan, place: int, *, rho: bool) -> Fraction:
             epsilon = Fraction(laplace.noise.shift) * laplace.noise.eta
             return _rho_of_laplace(laplace) if rho else epsilon
         case Added(mechanism=Gaussian() as gaussian):
-            return gaussian._square / (2 * gaussian.noise.variance)
+            return gaussian.noise.squared_sensitivity / (2 * gaussian.noise.variance)
         case Ranked():
             draws = (release.epsilon_value, release.epsilon_end, release.epsilon_end)
             return sum((rho_of_range(e) if rho else e for e in draws), Fraction(0))
@@ -149,10 +149,10 @@ def _beyond(moved: list[int], shift: Shift) -> Iterator[str]:
 def _noise_faults(release: Added, moved: list[int]) -> Iterator[str]:
     match release.mechanism:
         case Laplace() as laplace:
-            if sum(map(abs, moved)) > min(laplace.sensitivity, laplace.noise.shift):
+            if sum(map(abs, moved)) > min(laplace.sensitivity, Fraction(laplace.noise.shift)):
                 yield "Laplace noise is too narrow"
         case Gaussian() as gaussian:
-            if sum(d * d for d in moved) > gaussian._square:
+            if sum(d * d for d in moved) > gaussian.noise.squared_sensitivity:
                 yield "Gaussian noise is too narrow"
         case _ as never:
             assert_never(never)

@@ -65,10 +65,15 @@ class World:
 
 def frames(schema: Schema, rows: Rows) -> dict[str, Any]:
     """Return an Arrow table for each table."""
+    held = {(table, column): type_ for table, column, type_ in schema.held}
     return {
         table.name: pa.table(
             {
-                c.name: _column([row.get(c.name) for row in rows[table.name]], c.type)
+                c.name: _column(
+                    [row.get(c.name) for row in rows[table.name]],
+                    c.type,
+                    held.get((table.name, c.name), c.type),
+                )
                 for c in table.columns
             }
         )
@@ -76,7 +81,9 @@ def frames(schema: Schema, rows: Rows) -> dict[str, Any]:
     }
 
 
-def _column(values: list[Any], type_: Type) -> Any:
+def _column(values: list[Any], declared: Type, type_: Type) -> Any:
+    if declared is not type_:
+        values = [None if v is None else _turned(v, type_) for v in values]
     if type_ is Type.DATE:
         return pa.array(values, pa.int32()).cast(pa.date32())
     if type_ is Type.TIMESTAMP:
@@ -84,9 +91,18 @@ def _column(values: list[Any], type_: Type) -> Any:
     return pa.array(values, ARROW[type_])
 
 
+def _turned(value: Any, type_: Type) -> Any:
+    """Return a value as a source of another type would hold it."""
+    if type_ is Type.TEXT:
+        return str(value)
+    if type_ is Type.DATE:
+        return max(-(2**31), min(2**31 - 1, value // _DAY))
+    return float(value) if type_ is Type.REAL else int(value)
+
+
 def make_world(random: Random, schema: Schema, *, leaving: int = 3) -> World:
     """Return rows of a few calm units, and hostile units that come and go."""
-    maker = _Maker(random, schema)
+    maker = _Maker(random, schema, shared=random.random() < 0.2)
     staying = maker.public()
     for number in range(random.randint(0, 7)):
         _add(staying, maker.unit(number, hostile=random.random() < 0.2))
@@ -98,6 +114,8 @@ def make_world(random: Random, schema: Schema, *, leaving: int = 3) -> World:
         rows = maker.unit(100 + number, hostile=random.random() < 0.8)
         if random.random() < 0.2:
             _add(rows, maker.nobody())
+        if maker.shared and schema.child is not None:  # they may belong to others as well
+            staying[schema.child] += rows.pop(schema.child)
         gone.append(rows)
     return World(schema, staying, tuple(gone))
 
@@ -108,9 +126,12 @@ def _add(all_rows: Rows, more: Rows) -> None:
 
 
 class _Maker:
-    def __init__(self, random: Random, schema: Schema) -> None:
+    """Makes rows. With ``shared``, rows of different units have the same few row ids."""
+
+    def __init__(self, random: Random, schema: Schema, *, shared: bool) -> None:
         self.random = random
         self.schema = schema
+        self.shared = shared
         self.text_units = schema.table(schema.main).columns[0].type is Type.TEXT
         self.next_id = 0
 
@@ -147,7 +168,9 @@ class _Maker:
                 for row in made[name]:
                     row[UNIT] = None
         if schema.child is not None:
-            made[schema.child] = [self._row(schema.child, True) for _ in range(random.randint(0, 2))]
+            made[schema.child] = [
+                self._row(schema.child, True) for _ in range(random.randint(0, 2))
+            ]
             for row in made[schema.child]:
                 row[ROW_ID] = random.choice((None, -5))
         return made
@@ -174,7 +197,7 @@ class _Maker:
         random = self.random
         if not hostile:
             return [self._row(name, False) for _ in range(random.randint(0, 3))]
-        many = random.choice((0, 1, 2, 5, 9, 9, 25))
+        many = random.choice((0, 1, 2, 5, 5, 9, 9, 9, 25, 25, 120))
         same = random.random() < 0.3
         if same and many:
             row = self._row(name, random.random() < 0.5)
@@ -183,7 +206,10 @@ class _Maker:
         return [self._row(name, poison) for _ in range(many)]
 
     def _fresh_id(self, own: list[Any]) -> Any:
-        """Return a row id that no other unit has; seldom one that the unit has already."""
+        """Return a row id that no other unit has, if none is shared; seldom an own one again."""
+        if self.shared:
+            own.append(self.random.randint(1, 5))
+            return own[-1]
         if self.random.random() < 0.1:
             return self.random.choice((None, *own))
         self.next_id += 1

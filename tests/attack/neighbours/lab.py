@@ -11,6 +11,7 @@ from sordino.privacy.budget import Budget
 from sordino.query.catalog import Column, ForeignKey, Frame, Limits, Purse, Table
 from sordino.query.types import Range, Type
 from tests.attack.neighbours.data import Row, Rows, World
+from tests.attack.neighbours.dice import dice
 from tests.attack.neighbours.schemas import Schema
 
 _KINDS = ("a", "b", "c")
@@ -90,7 +91,7 @@ def lab_schema(*, rho: bool = False, limits: Limits | None = None) -> Schema:
 
 def lab_world(schema: Schema) -> World:
     """Return calm units that stay, and three that come and go at every limit."""
-    random = Random(0)
+    random = dice(0)
     staying: Rows = {
         "visits": [],
         "more": [],

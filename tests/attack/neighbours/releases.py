@@ -8,7 +8,7 @@ Then an answer about people must look like the answer about nobody.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -60,17 +60,26 @@ class Drowned:
         return list(range(rule.k))
 
 
+def _method(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plain function, which gets the mechanism as its first argument."""
+
+    def release(mechanism: object, *given: object, **options: object) -> Any:
+        return draw(mechanism, *given, **options)
+
+    return release
+
+
 @contextmanager
 def drowned() -> Iterator[Drowned]:
     """Replace all that is drawn but the selection of keys."""
     sea = Drowned()
     with (
-        mock.patch.object(Laplace, "release", lambda m, v: sea.noise(m, v)),
-        mock.patch.object(Gaussian, "release", lambda m, v: sea.noise(m, v)),
-        mock.patch.object(Quantiles, "release", lambda m, *a, **k: sea.point(m, *a, **k)),
-        mock.patch.object(Exponential, "release", lambda m, s, **k: sea.candidate(m, s, **k)),
-        mock.patch.object(PermuteAndFlip, "release", lambda m, s, **k: sea.candidate(m, s, **k)),
-        mock.patch.object(TopK, "release", lambda m, s: sea.candidates(m, s)),
+        mock.patch.object(Laplace, "release", _method(sea.noise)),
+        mock.patch.object(Gaussian, "release", _method(sea.noise)),
+        mock.patch.object(Quantiles, "release", _method(sea.point)),
+        mock.patch.object(Exponential, "release", _method(sea.candidate)),
+        mock.patch.object(PermuteAndFlip, "release", _method(sea.candidate)),
+        mock.patch.object(TopK, "release", _method(sea.candidates)),
     ):
         yield sea
 
@@ -129,9 +138,7 @@ def _key_faults(plan: Plan, tables: tuple[Any, ...], receipt: Receipt) -> Iterat
     rare = [place for place, count in enumerate(counts) if int(count) in few]
     if not rare:
         return
-    kept = tuple(
-        table.take(rare) if place == part else table for place, table in enumerate(tables)
-    )
+    kept = tuple(table.take(rare) if place == part else table for place, table in enumerate(tables))
     quiet = replace(plan, query=replace(plan.query, post=replace(plan.query.post, having=None)))
     if any(len(c.values) for c in release(quiet, Sealed(kept), receipt).columns):
         yield "a key is told that hardly anybody has"

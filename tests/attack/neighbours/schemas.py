@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random catalogs: private tables, a child, a public table, a table of rows; odd names and types."""
+"""Random catalogs: private tables, a child, a public table, a table of rows; odd names."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class Schema:
     public: str | None
     alone: str | None
     purses: tuple[tuple[str, Purse], ...]
+    held: tuple[tuple[str, str, Type], ...] = ()  # columns whose source has another type
 
     def table(self, name: str) -> Table:
         return next(t for t in self.tables if t.name == name)
@@ -60,8 +61,8 @@ class Schema:
         return Catalog(tables=tables, purses=self.purses)
 
 
-def make_schema(random: Random) -> Schema:
-    """Return a random schema."""
+def make_schema(random: Random, *, odd: bool = True) -> Schema:
+    """Return a random schema; ``odd`` lets sources hold other types than are declared."""
     unit_type = random.choice((Type.INTEGER, Type.INTEGER, Type.TEXT))
     unit = Column(UNIT, unit_type)
     main_name = random.choice(("visits", "Log", "a b"))
@@ -112,10 +113,41 @@ def make_schema(random: Random) -> Schema:
             )
         )
     purse = Purse(random.choice(_BUDGETS), Fraction(1, 1000))
+    if public is not None and random.random() < 0.4:
+        tables[0] = _keys_from(tables[0], public)
     return Schema(
         tuple(tables), main_name, second, child, public, alone,
-        (("people", purse), ("rows", purse)),
+        (("people", purse), ("rows", purse)), _held(random, tables) if odd else (),
     )  # fmt: skip
+
+
+def _keys_from(table: Table, public: str) -> Table:
+    """Let the keys of the last text column be those of the public table."""
+    texts = [c.name for c in table.columns if c.type is Type.TEXT and c.name != UNIT]
+    columns = tuple(
+        replace(c, keys=None, keys_from=(public, "word")) if c.name == texts[-1] else c
+        for c in table.columns
+    )
+    return replace(table, columns=columns)
+
+
+_OTHERWISE = {
+    Type.INTEGER: (Type.REAL, Type.TEXT),
+    Type.REAL: (Type.TEXT, Type.TEXT),
+    Type.TEXT: (Type.TEXT,),
+    Type.BOOLEAN: (Type.TEXT, Type.INTEGER),
+    Type.DATE: (Type.TEXT,),
+    Type.TIMESTAMP: (Type.TEXT, Type.DATE),
+}
+
+
+def _held(random: Random, tables: list[Table]) -> tuple[tuple[str, str, Type], ...]:
+    return tuple(
+        (table.name, column.name, random.choice(_OTHERWISE[column.type]))
+        for table in tables
+        for column in table.columns
+        if column.name not in (UNIT, ROW_ID) and random.random() < 0.06
+    )
 
 
 def _limits(random: Random) -> Limits:
@@ -130,9 +162,8 @@ def _columns(random: Random, prefix: str, least: int) -> tuple[Column, ...]:
     """Return a bounded number, a text and others of random types."""
     made = [_number(random, f"{prefix}1"), _text(random, f"{prefix}2")]
     kinds = (_number, _text, _boolean, _date, _moment, _number)
-    for place in range(3, random.randint(least, least + 3) + 1):
-        made.append(random.choice(kinds)(random, f"{prefix}{place}"))
-    return tuple(made)
+    places = range(3, random.randint(least, least + 3) + 1)
+    return (*made, *(random.choice(kinds)(random, f"{prefix}{place}") for place in places))
 
 
 def _number(random: Random, name: str) -> Column:

@@ -68,36 +68,59 @@ class Expressions:
             if plain and random.random() < 0.93:
                 return random.choice(plain).sql
             return random.choice(("1", "2.5", "-3", "0", "1000000"))
-        kind = random.randrange(11)
         inner = self.number(depth - 1)
-        if kind == 0:
-            return f"({inner} {random.choice('+-*')} {self.number(depth - 1)})"
-        if kind == 1:
-            self.tags.add("amplifier")
-            factor = random.choice(("1000000", "-1000", "1e6"))
-            return f"CASE WHEN {self.condition(depth - 1)} THEN {factor} * {inner} ELSE {inner} END"
-        if kind == 2:
-            self.tags.add("case")
-            return f"CASE WHEN {self.condition(depth - 1)} THEN {inner} END"
-        if kind == 3:
-            return f"{random.choice(('ABS', 'FLOOR', 'CEIL', 'ROUND'))}({inner})"
-        if kind == 4:
-            return f"{random.choice(('GREATEST', 'LEAST'))}({inner}, {self.number(depth - 1)})"
-        if kind == 5:
-            return f"COALESCE({inner}, {random.choice(('0', '1', '-5'))})"
-        if kind == 6:
-            self.tags.add("clamp")
-            return f"CLAMP({self.wild(depth - 1)}, {self.ends()})"
-        if kind == 7:
-            return f"({inner} / {random.choice(('2', '0.5', '-4'))})"
-        if kind == 8:
-            return f"NULLIF({inner}, {random.choice(('0', '1'))})"
-        if kind == 9:
-            return f"(-{inner})"
+        makers = (
+            self._arithmetic, self._amplified, self._partly, self._rounded, self._extreme,
+            self._filled, self._clamped, self._divided, self._without, self._negative, self._dated,
+        )  # fmt: skip
+        return random.choice(makers)(inner, depth - 1)
+
+    def _arithmetic(self, inner: str, depth: int) -> str:
+        return f"({inner} {self.random.choice('+-*')} {self.number(depth)})"
+
+    def _amplified(self, inner: str, depth: int) -> str:
+        self.tags.add("amplifier")
+        factor = self.random.choice(("1000000", "-1000", "1e6"))
+        return f"CASE WHEN {self.condition(depth)} THEN {factor} * {inner} ELSE {inner} END"
+
+    def _partly(self, inner: str, depth: int) -> str:
+        self.tags.add("case")
+        return f"CASE WHEN {self.condition(depth)} THEN {inner} END"
+
+    def _rounded(self, inner: str, depth: int) -> str:
+        del depth
+        return f"{self.random.choice(('ABS', 'FLOOR', 'CEIL', 'ROUND'))}({inner})"
+
+    def _extreme(self, inner: str, depth: int) -> str:
+        return f"{self.random.choice(('GREATEST', 'LEAST'))}({inner}, {self.number(depth)})"
+
+    def _filled(self, inner: str, depth: int) -> str:
+        del depth
+        return f"COALESCE({inner}, {self.random.choice(('0', '1', '-5'))})"
+
+    def _clamped(self, inner: str, depth: int) -> str:
+        del inner
+        self.tags.add("clamp")
+        return f"CLAMP({self.wild(depth)}, {self.ends()})"
+
+    def _divided(self, inner: str, depth: int) -> str:
+        del depth
+        return f"({inner} / {self.random.choice(('2', '0.5', '-4'))})"
+
+    def _without(self, inner: str, depth: int) -> str:
+        del depth
+        return f"NULLIF({inner}, {self.random.choice(('0', '1'))})"
+
+    def _negative(self, inner: str, depth: int) -> str:
+        del depth
+        return f"(- {inner})"
+
+    def _dated(self, inner: str, depth: int) -> str:
+        del depth
         return self.timely() or inner
 
     def ends(self) -> str:
-        return self.random.choice(("0, 1", "-5, 5", "0, 100", "-1000000, 3", "0.25, 0.75", "2, 2"))
+        return self.random.choice(("0, 1", "-5, 5", "0, 100", "-1000000, 3", "0.25, 0.75", "2, 3"))
 
     def wild(self, depth: int = 1) -> str:
         """Return a number that nothing is known about."""

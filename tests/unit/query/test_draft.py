@@ -201,3 +201,13 @@ def test_a_file_that_is_not_what_it_says_is_refused(tmp_path: Path) -> None:
     for name in ("no.parquet", "no.csv", "no.duckdb"):
         with pytest.raises(CatalogError, match="there is no file"):
             draft(tmp_path / name, reader=READER)
+
+
+@pytest.mark.parametrize(
+    "ends", [("9", "3"), ("2024-12-31", "2024-01-01"), ("-1", "-2"), ("1", "2024-01-01")]
+)
+def test_bounds_have_their_lower_end_first(tmp_path: Path, ends: tuple[str, str]) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("who,age\n1,2\n", "utf-8")
+    with pytest.raises(CatalogError, match="--bounds of 'age' must"):
+        draft([file], unit="who", bounds={"age": ends}, folder=tmp_path)

@@ -41,9 +41,9 @@ def refused(frame: object, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("dtype", "kind"),
     [
-        ("int8", Type.INTEGER),
-        (">i4", Type.INTEGER),
-        ("uint64", Type.INTEGER),
+        ("int8", Type.REAL),
+        (">i4", Type.REAL),
+        ("uint64", Type.REAL),
         ("float16", Type.REAL),
         ("longdouble", Type.REAL),
         ("bool", Type.BOOLEAN),
@@ -62,7 +62,7 @@ def test_a_numpy_array_has_the_type_of_its_dtype(dtype: str, kind: Type) -> None
     ("series", "kind"),
     [
         (pd.Series([1, None], dtype="Int64"), Type.INTEGER),
-        (pd.Series([1, 2], dtype="uint16"), Type.INTEGER),
+        (pd.Series([1, 2], dtype="uint16"), Type.REAL),
         (pd.Series([1.0, None]), Type.REAL),
         (pd.Series(["a", None], dtype="str"), Type.TEXT),
         (pd.Series(["a", "\ud800"], dtype="string[python]"), Type.TEXT),
@@ -127,7 +127,19 @@ def test_what_is_declared_implies_the_type_where_the_schema_does_not() -> None:
     assert source.table["age"].to_pylist() == [1.0, 2.5, None]
     held = {"id": np.array([1, 2]), "age": np.array([1, 2])}
     typed = frame_catalog(held, unit="id", bounds={"age": (0, 9)}, epsilon=1)
-    assert {column.type for column in typed.tables[0].columns} == {Type.INTEGER}
+    assert [column.type for column in typed.tables[0].columns] == [Type.INTEGER, Type.REAL]
+
+
+def test_a_missing_entry_does_not_change_the_type_of_a_column_of_pandas() -> None:
+    def types(ages: list[int | None], **stated: Any) -> list[Type]:
+        frame = pd.DataFrame({"id": range(len(ages)), "age": ages})
+        catalog = frame_catalog(frame, unit="id", epsilon=1, **stated)
+        return [column.type for column in catalog.tables[0].columns]
+
+    for stated in ({}, {"bounds": {"age": (0, 9)}}, {"keys": {"age": [1, 2]}}):
+        assert types([1, 2], **stated) == types([1, None], **stated)
+    assert types([1, None], types={"age": "integer"})[1] is Type.INTEGER
+    assert types([1, None], keys={"age": [1, 2]})[1] is Type.INTEGER
 
 
 @pytest.mark.parametrize("kind", list(Type))

@@ -193,6 +193,9 @@ def test_a_session_opens_files_and_closes_them(tmp_path: Path) -> None:
     with so.open(path) as data:
         assert data.ask("SELECT COUNT(*) AS n FROM data", epsilon=1).titles == ("n",)
         assert repr(data) == "<Session of data; people: epsilon 0 of epsilon 1 left>"
+        assert repr(data.budget) == "people: epsilon 0 of epsilon 1 left"
+    with pytest.raises(ValueError, match="this session is closed"):
+        data.ask("SELECT COUNT(*) AS n FROM data", epsilon=1)
 
 
 def test_an_answer_is_recorded_once() -> None:
