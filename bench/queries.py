@@ -62,7 +62,7 @@ RANKS = Bounded(
 PLAIN = "SELECT city, count(*), sum(amount) FROM {0} GROUP BY city"
 TEXTBOOK = (
     "SELECT city, count(*), sum(amount) FROM (SELECT *, row_number() OVER (PARTITION BY user "
-    f"ORDER BY hash(user, city, amount)) AS place FROM {{0}}) WHERE place <= {LIMIT} GROUP BY city"
+    "ORDER BY hash(user, city, amount)) AS place FROM {0}) WHERE place <= 4 GROUP BY city"
 )
 QUANTILES = "SELECT quantile_cont(price, {1}) FROM {0}"
 
@@ -101,7 +101,7 @@ class Comparison:
 
 def comparisons(files: dict[str, Path]) -> list[Comparison]:
     found = []
-    plain = duckdb.connect(config={"threads": THREADS})
+    plain = connected()
     for users, path in files.items():
         source = f"read_parquet('{path}')"
 
@@ -141,6 +141,13 @@ def comparisons(files: dict[str, Path]) -> list[Comparison]:
             )
         )
     return found
+
+
+def connected() -> duckdb.DuckDBPyConnection:
+    """Return DuckDB as it is, but for the threads, and without a bar on the screen."""
+    connection = duckdb.connect(config={"threads": THREADS})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def asked(engine: DuckdbEngine, bounded: Bounded) -> Callable[[], object]:
@@ -214,9 +221,8 @@ path = queries.made()[kind]
 if what == "ours":
     queries.asked(queries.opened(path, unit="user"), queries.BY_USER)()
 else:
-    import duckdb
     text = queries.TEXTBOOK.format(f"read_parquet('{path}')")
-    duckdb.connect(config={"threads": queries.THREADS}).sql(text).to_arrow_table()
+    queries.connected().sql(text).to_arrow_table()
 lines = Path("/proc/self/status").read_text().splitlines()
 print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024)
 """

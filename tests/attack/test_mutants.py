@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The neighbour test finds faults: 50 privacy faults are put in, and each of them is found.
+"""The neighbour test finds faults: 51 privacy faults are put in, and each of them is found.
 
 Each mutant is asked the questions of a lab, on data sets that differ by one unit, until a check
 says that something is wrong. Without a mutant no check says so.

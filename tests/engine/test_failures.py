@@ -129,3 +129,9 @@ def test_threads_share_an_engine(engine: DuckdbEngine) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: rows_of(engine, COUNT), range(40)))
     assert answers == [ANSWER] * 40
+
+
+def test_a_lent_connection_does_not_come_back_with_old_rows(engine: DuckdbEngine) -> None:
+    with engine.database.connection():
+        engine.swap("t", frame(TYPES, [(1, "ulm")]))
+    assert rows_of(engine, COUNT) == [{(2**16,)}]

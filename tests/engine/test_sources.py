@@ -231,6 +231,15 @@ def test_public_values_are_sorted_and_there() -> None:
     engine.close()
 
 
+def test_public_values_of_a_csv_file_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text("v\n3\nodd\n1\n", encoding="utf-8")
+    held = Table("t", CsvFile(path), (Column("v", Type.INTEGER),), public=True)
+    engine = DuckdbEngine(Catalog((held,)))
+    assert engine.public_values("t", "v") == (1, 3)
+    engine.close()
+
+
 def test_no_values_of_a_private_table_are_told() -> None:
     held = Table("t", Frame(pa.table({"v": [1]})), (Column("v", Type.INTEGER),), unit="row")
     engine = DuckdbEngine(Catalog((held,)))

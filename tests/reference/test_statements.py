@@ -30,7 +30,7 @@ def _rows() -> dict[str, list[dict[str, Any]]]:
     """Return rows within all declared bounds; costs are whole, so that grids hold them."""
     random = dice(2024)
     visits: list[dict[str, Any]] = []
-    for patient in range(300):
+    for patient in range(120):
         for _ in range(random.randint(1, 4)):
             day = date(2023, 1, 1) + timedelta(days=random.randrange(730))
             cost = random.choice((None, *(random.randrange(5001) for _ in range(9))))
@@ -53,7 +53,7 @@ def _rows() -> dict[str, list[dict[str, Any]]]:
             "born": random.randint(1900, 2024),
             "city": random.choice(CITIES),
         }
-        for patient in range(0, 300, 2)
+        for patient in range(0, 120, 2)
     ]
     prescriptions = [
         {

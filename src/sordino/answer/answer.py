@@ -77,7 +77,14 @@ class Answer:
         Guarantee: none needed; an answer is already private.
         """
         found = self.column(column)
-        return found.cell(range(len(self))[row])
+        return found.cell(self._row(row))
+
+    def _row(self, row: int) -> int:
+        many = len(self)
+        if -many <= row < many:
+            return range(many)[row]
+        there = f"there are {many:,}, from 0 to {many - 1}" if many > 1 else "there is only row 0"
+        raise IndexError(f"no row {row}; {there if many else 'the answer has no rows'}")
 
     def __len__(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
@@ -93,7 +100,7 @@ class Answer:
         if isinstance(key, str):
             column = self.column(key)
             return [column.cell(row) for row in range(len(self))]
-        row = range(len(self))[key]
+        row = self._row(key)
         return {column.title: column.cell(row) for column in self.columns}
 
     def __str__(self) -> str:
@@ -111,7 +118,9 @@ class Answer:
         return as_html(self)
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow table: each noisy column is followed by its half-widths.
+        """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends.
+
+        The column ``n`` has ``n_half_width``, ``n_low`` and ``n_high`` beside it.
 
         Guarantee: none needed; an answer is already private.
         """

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import math
 import textwrap
+from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sordino.answer.numbers import printable
+from sordino.answer.numbers import printable, several
 from sordino.privacy.loss import loss_from_json
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
 
+NOT_COVERED = "not covered: "  # how a note begins that says so
 _WIDTH = 88
 _SHORT = 12  # characters of a digest
 _DELTA = Fraction(1, 10**6)  # at which an epsilon is stated where the loss has no largest one
+_NAMES = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
 
 
 def certificate(answer: Answer) -> str:
@@ -27,10 +30,13 @@ def certificate(answer: Answer) -> str:
     facts, charge = answer.facts, answer.charge
     lines = ["PRIVACY CERTIFICATE", ""]
     lines += _wrapped(f"Question: {printable(' '.join(str(facts['question']).split()))}")
-    lines += [f"Answer: number {charge.number} of the ledger, {len(answer):,} rows", ""]
+    lines += [f"Answer: number {charge.number} of the ledger, {several(len(answer), 'row')}"]
+    if "date" in facts:
+        lines.append(f"Date: {_day(facts['date'])} (UTC)")
+    lines.append("")
     for title, paragraphs in (
         ("Who is protected", _protected(answer)),
-        ("What that means", _odds(answer)),
+        ("What that means", _promise(answer)),
         ("What it cost", _cost(answer)),
         ("How exact it is", _exactness(answer)),
         ("What is not covered", _open(answer)),
@@ -43,38 +49,87 @@ def certificate(answer: Answer) -> str:
     return "\n".join(lines)
 
 
+def person_of(people: str) -> str:
+    """Return what one of the people of an id space is called.
+
+    >>> person_of("patients"), person_of("companies"), person_of("people")
+    ('patient', 'company', 'person')
+
+    Guarantee: none needed; public inputs only.
+    """
+    if people.endswith("ies"):
+        return people[:-3] + "y"
+    return people[:-1] if people.endswith("s") and not people.endswith("ss") else "person"
+
+
+def chance(probability: Fraction) -> str:
+    """Write a small probability as people say it, rounded up.
+
+    >>> chance(Fraction(1, 10**7)), chance(Fraction(2, 10**6)), chance(Fraction(1, 4))
+    ('1 in 10 million', '1 in 500,000', '1 in 4')
+
+    Guarantee: none needed; public inputs only.
+    """
+    many = math.floor(1 / probability)
+    digits = 10 ** max(len(str(many)) - 3, 0)
+    many = many // digits * digits  # three digits, and never fewer than it happens
+    for size, name in _NAMES:
+        if size <= many < 1000 * size:
+            return f"1 in {many / size:g} {name}"
+    return f"1 in {many:,}" if many < _NAMES[0][0] else f"1 in {many:.2e}"
+
+
 def _protected(answer: Answer) -> list[str]:
     facts = answer.facts
-    tables = ", ".join(facts["tables"])
+    person, tables = person_of(facts["unit"]), ", ".join(facts["tables"])
     return [
-        f"Each unit of {facts['unit']!r}, with all its rows in {tables}. Whether a unit is in the "
-        "data or not, with whatever values, hardly changes which answers are likely."
+        f"Each {person}, with all rows that belong to that {person} in {tables}. Whether one "
+        f"{person} is in the data or not, with whatever values, hardly changes which answers are "
+        "likely."
     ]
 
 
-def _odds(answer: Answer) -> list[str]:
-    """Say in odds what somebody can learn who knows everything else."""
+def _promise(answer: Answer) -> list[str]:
+    """Say what somebody can learn who knows everything else."""
     epsilon, delta = _epsilon(answer)
+    person = person_of(answer.facts["unit"])
     if not math.isfinite(epsilon):
-        return ["No bound in odds can be given for this loss."]
+        return ["No bound in plain numbers can be given for this loss."]
     factor = math.exp(min(epsilon, 700.0))
-    after = factor / (1 + factor)
-    found = [
-        f"Somebody who knows all other units and thinks it as likely as not (odds 1 to 1) that "
-        f"one unit is in the data can, after this answer, hold odds of at most {factor:.3g} to 1, "
-        f"which is a probability of {after:.1%}. For any other belief before, the odds change by "
-        f"at most that factor (epsilon {epsilon:.4g})."
-    ]
-    if delta:
-        found.append(
-            f"This holds but for an event of probability at most {float(delta):.2g}, in which "
-            "more could be learned."
-        )
+    found = [_with_delta(factor, delta, person) if delta else _odds(factor, person)]
+    stated = f"delta {float(delta):.2g}" if delta else "delta 0"
+    found[0] += f" In the words of the field: epsilon {epsilon:.4g}, {stated}."
     found.append(
-        "Several answers about the same units add up; the ledger keeps their total within the "
+        f"Several answers about the same {person} add up; the ledger keeps their total within the "
         "budget of the owner."
     )
     return found
+
+
+def _with_delta(factor: float, delta: Fraction, person: str) -> str:
+    return (
+        f"Take any conclusion that somebody might draw from this answer, such as 'this {person} is "
+        f"in the data'. Whether the {person} is in the data or not, the chance that it is drawn "
+        f"changes by at most a factor of {_up(factor)}, plus at most {chance(delta)}."
+    )
+
+
+def _odds(factor: float, person: str) -> str:
+    after = factor / (1 + factor)
+    return (
+        f"Take any conclusion that somebody might draw from this answer: whether one {person} is "
+        f"in the data or not, the chance that it is drawn changes by at most a factor of "
+        f"{_up(factor)}. Somebody who knows everybody else, and thinks it as likely as not that "
+        f"the {person} is in the data, is afterwards sure with at most {after:.1%}."
+    )
+
+
+def _up(factor: float) -> str:
+    """Write a factor with three digits, rounded up."""
+    if factor >= 1e6:
+        return f"{factor * 1.005:.2e}"
+    step = 10.0 ** (math.floor(math.log10(factor)) - 2)
+    return f"{math.ceil(factor / step - 1e-9) * step:,.6g}"
 
 
 def _epsilon(answer: Answer) -> tuple[float, Fraction]:
@@ -91,28 +146,38 @@ def _cost(answer: Answer) -> list[str]:
         f"Charged before any data was touched: {charge.price}. Left afterwards: {charge.left}."
     ]
     if charge.slack:
+        left = chance(charge.slack_left) if charge.slack_left else "nothing"
         found.append(
-            f"To discover keys, delta {float(charge.slack):.3g} was charged besides; "
-            f"{float(charge.slack_left):.3g} is left."
+            f"To find out which groups there are, a chance of {chance(charge.slack)} (delta) was "
+            f"charged besides; {left} is left."
         )
     return found
 
 
 def _exactness(answer: Answer) -> list[str]:
-    return [
-        f"Every number marked ± lies within its half-width of the exact one with a probability "
-        f"of at least {float(answer.confidence):.6g}, each by itself. The exact one is what the "
+    found = [
+        f"Every number marked ± lies within that distance of the exact one, and every number "
+        f"shown with a range has the exact one in it, with a probability of at least "
+        f"{100 * float(answer.confidence):.6g}%, each by itself. The exact one is what the "
         "question gives after values are clamped and contributions limited as said below."
     ]
+    notes = [note for note in answer.notes if not note.startswith(NOT_COVERED)]
+    return found + [f"- {printable(note)}" for note in notes]
 
 
 def _open(answer: Answer) -> list[str]:
-    found = [f"- {printable(note)}" for note in answer.notes]
+    notes = [note for note in answer.notes if note.startswith(NOT_COVERED)]
+    found = [f"- {printable(note.removeprefix(NOT_COVERED))}" for note in notes]
     found.append(
         "- what is true of everybody: that smokers fall ill more often can be learned about a "
         "smoker who is not in the data"
     )
     return found
+
+
+def _day(text: str) -> str:
+    day = date.fromisoformat(text)
+    return f"{day.day} {day:%B} {day.year}"
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

@@ -21,7 +21,7 @@ class Cell:
 
     With ``confidence`` the exact value lies from ``low`` to ``high``, which is within
     ``half_width`` of ``value``. For keys, which are exact, and where nothing can be said, the other
-    fields are None.
+    fields are None. ``float(cell)`` and ``int(cell)`` are its value.
 
     >>> print(Cell(value=1204, half_width=31.0, confidence=0.95, low=1173.0, high=1235.0))
     1,204 ± 31
@@ -36,9 +36,22 @@ class Cell:
     high: End = None
 
     def __str__(self) -> str:
-        from sordino.answer.numbers import number_pair  # which itself shows cells
+        from sordino.answer.numbers import plain, with_error  # which itself shows cells
 
-        return " ± ".join(number_pair(self.value, self.half_width))
+        if self.confidence is None:
+            return plain(self.value)
+        return " ".join(with_error(self.value, self.half_width, self.low, self.high))
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def _number(self) -> float:
+        if isinstance(self.value, int | float):
+            return self.value
+        raise TypeError(f"this cell holds no number, but {type(self.value).__name__}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ _LARGEST = 2**63 - 1
 
 
 def to_arrow(answer: Answer) -> Any:
-    """Return a pyarrow table: each noisy column is followed by its half-widths.
+    """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends.
 
     Guarantee: none needed; an answer is already private.
     """
@@ -28,8 +28,14 @@ def to_arrow(answer: Answer) -> Any:
         fields.append(pa.field(column.title, kind))
         arrays.append(pa.array([_fitting(value) for value in column.values], type=kind))
         if column.noisy:
-            fields.append(pa.field(_free(f"{column.title}_half_width", names), pa.float64()))
-            arrays.append(pa.array(column.half_widths, type=pa.float64()))
+            errors = (
+                ("half_width", column.half_widths),
+                ("low", column.low),
+                ("high", column.high),
+            )
+            for name, ends in errors:
+                fields.append(pa.field(_free(f"{column.title}_{name}", names), pa.float64()))
+                arrays.append(pa.array(ends, type=pa.float64()))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 

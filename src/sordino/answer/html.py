@@ -7,7 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from sordino.answer.column import Column
-from sordino.answer.numbers import plain, printable
+from sordino.answer.labels import key_texts
+from sordino.answer.numbers import printable
 from sordino.answer.text import pair, shown_rows, summary
 
 if TYPE_CHECKING:
@@ -52,12 +53,10 @@ def _head(column: Column) -> str:
 
 def _cell(column: Column, row: int) -> str:
     if not column.noisy:
-        value = column.values[row]
-        year = column.kind == "key" and isinstance(value, int) and not isinstance(value, bool)
-        text = str(value) if year else plain(value)
+        (text,) = key_texts(column, [row])
         return f"<td{_side(column)}>{escape(text)}</td>"
-    value, width = map(escape, pair(column, row))
-    return f'<td class="n">{value} <span class="w">± {width}</span></td>'
+    value, error = map(escape, pair(column, row))
+    return f'<td class="n">{value} <span class="w">{error}</span></td>'
 
 
 def _side(column: Column) -> str:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sordino.answer.column import Column
+from sordino.answer.labels import distinct, key_texts, places
 from sordino.answer.numbers import plain, printable
 
 if TYPE_CHECKING:
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
 
 _MOST_BARS = 40
 _UPRIGHT = 8  # bars; more of them lie on their side, so that their names can be read
-_LONGEST = 28  # characters of a name
+_LONGEST = 32  # places of a name
+_ACROSS = 44  # places of all names side by side in a panel
+_TICKS = 4  # along the values, about
+_LARGE = 1e12  # numbers from here on are written with an exponent
 _BAR, _ERROR, _GRID = "#79b7a0", "#26332e", "#e6e6e6"
 
 
@@ -31,17 +36,21 @@ def plot(answer: Answer, path: str | PathLike[str] | None = None) -> Any:
     if not columns or not len(answer):
         raise ValueError("this answer has no noisy numbers to draw")
     names = _names(answer)[:_MOST_BARS]
-    lying = len(names) > _UPRIGHT or max(map(len, names)) > 2 * _LONGEST // len(names)
-    long = 0.9 + 0.27 * len(names) if lying else 3.6
+    longest = max(map(places, names))
+    lying = len(names) > _UPRIGHT or (longest + 2) * len(names) > _ACROSS
+    long = 0.9 + 0.27 * len(names) if lying else 3.0
     shape = (1, len(columns)) if lying else (len(columns), 1)
-    size = (5.2 * shape[1] + 0.8, max(long, 1.8) * shape[0] + 0.5)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(*shape, squeeze=False).ravel().tolist()
+    wide = 4.4 * shape[1] + (0.4 + 0.075 * longest if lying else 1.6)
+    figure = Figure(figsize=(wide, max(long, 1.8) * shape[0] + 0.5), layout="constrained")
+    panels = figure.subplots(*shape, squeeze=False, sharey=lying, sharex=not lying).ravel().tolist()
     for axes, column in zip(panels, columns, strict=True):
-        _bars(axes, column, names, lying=lying)
+        _bars(axes, column, [_safe(name) for name in names], lying=lying)
     figure.supxlabel(_caption(answer, len(names)), fontsize=8, color="#6b6b6b", x=0.01, ha="left")
     if path is not None:
-        figure.savefig(path, dpi=150)
+        with warnings.catch_warnings():
+            # A letter that the font lacks is drawn as a box; there is nothing to be done about it.
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+            figure.savefig(path, dpi=150)
     return figure
 
 
@@ -53,23 +62,25 @@ def _bars(axes: Any, column: Column, names: list[str], *, lying: bool) -> None:
         for c, value in zip(cells, values, strict=True)
     ]
     errors = [[max(low, 0.0) for low, _ in ends], [max(high, 0.0) for _, high in ends]]
-    places = list(range(len(names)))
+    bars = list(range(len(names)))
     whiskers = {"ecolor": _ERROR, "capsize": 3, "error_kw": {"elinewidth": 1.1}}
     if lying:
-        axes.barh(places, values, xerr=errors, color=_BAR, height=0.62, **whiskers)
-        axes.set_yticks(places, names)
+        axes.barh(bars, values, xerr=errors, color=_BAR, height=0.62, **whiskers)
+        axes.set_yticks(bars, names)
         axes.set_ylim(len(names) - 0.4, -0.6)  # the first on top
         axes.axvline(0, color=_ERROR, linewidth=0.8)
     else:
-        axes.bar(places, values, yerr=errors, color=_BAR, width=0.62, **whiskers)
-        axes.set_xticks(places, names)
+        axes.bar(bars, values, yerr=errors, color=_BAR, width=0.62, **whiskers)
+        axes.set_xticks(bars, names)
         spare = max(0.6, 1.5 - len(names) / 2)  # so that one bar alone is not a wall
         axes.set_xlim(-spare, len(names) - 1 + spare)
         axes.axhline(0, color=_ERROR, linewidth=0.8)
     axes.set_title(_safe(column.title), loc="left", fontsize=11)
     axes.grid(visible=True, axis="x" if lying else "y", color=_GRID)
     axes.set_axisbelow(True)
-    (axes.xaxis if lying else axes.yaxis).set_major_formatter("{x:,.6g}")
+    along = axes.xaxis if lying else axes.yaxis
+    along.get_major_locator().set_params(nbins=_TICKS)
+    along.set_major_formatter(lambda x, _: f"{x:,.12g}" if abs(x) < _LARGE else f"{x:.3g}")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
@@ -77,15 +88,25 @@ def _bars(axes: Any, column: Column, names: list[str], *, lying: bool) -> None:
 def _names(answer: Answer) -> list[str]:
     """Return a name for each row, made from its keys."""
     keys = [column for column in answer.columns if column.kind == "key"]
-    rows = range(len(answer))
-    names = [", ".join(_name(column, row) for column in keys) for row in rows]
-    return [_safe(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…") for name in names]
+    parts, at = [], 0
+    while at < len(keys):
+        one, other = keys[at], keys[at + 1] if at + 1 < len(keys) else None
+        bins = other is not None and _are_bins(one, other)
+        if other is not None and bins:
+            pairs = zip(one.values, other.values, strict=True)
+            parts.append([f"{plain(low)} to {plain(high)}" for low, high in pairs])
+        else:
+            parts.append(key_texts(one, range(len(answer))))
+        at += 2 if bins else 1
+    rows = zip(*parts, strict=True) if parts else [()] * len(answer)
+    return distinct([", ".join(row) for row in rows], _LONGEST)
 
 
-def _name(column: Column, row: int) -> str:
-    value = column.values[row]
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if whole else plain(value)
+def _are_bins(one: Column, other: Column) -> bool:
+    """Tell whether two columns are the ends of the bins of a histogram."""
+    stem = one.title.removesuffix("_from")
+    numbers = one.type.is_number and other.type.is_number
+    return numbers and one.title == f"{stem}_from" and other.title == f"{stem}_to"
 
 
 def _safe(text: str) -> str:

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
-import unicodedata
 from typing import TYPE_CHECKING
 
 from sordino.answer.column import Column
-from sordino.answer.numbers import UNKNOWN, number_pair, plain, printable
+from sordino.answer.labels import cut, key_texts, places
+from sordino.answer.numbers import printable, with_error
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
 
 _MOST_ROWS = 60  # shown; the ends of a longer answer
-_WIDEST = 48  # of a text in a cell
+_NARROWEST = 60  # of a line, however narrow the terminal
+_SHORTEST = 12  # that a text is cut to
 _LINE = 96
+_BETWEEN = "  "
 
 
 def as_text(answer: Answer) -> str:
@@ -24,8 +27,9 @@ def as_text(answer: Answer) -> str:
     Guarantee: none needed; an answer is already private.
     """
     rows = shown_rows(len(answer))
-    blocks = [_block(column, rows) for column in answer.columns]
-    lines = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
+    wide = max(shutil.get_terminal_size().columns, _NARROWEST)
+    blocks = _fitted(answer.columns, [_cells(column, rows) for column in answer.columns], wide)
+    lines = [_BETWEEN.join(cells).rstrip() for cells in zip(*blocks, strict=True)]
     if len(rows) < len(answer):
         hidden = f"... {len(answer) - len(rows):,} more rows"
         lines.insert(2 + len(rows) // 2, hidden)
@@ -33,7 +37,8 @@ def as_text(answer: Answer) -> str:
         lines.append("(no rows)")
     lines += ["", summary(answer)]
     for note in answer.notes:
-        lines += textwrap.wrap(printable(note), _LINE, initial_indent="- ", subsequent_indent="  ")
+        most = min(_LINE, wide)
+        lines += textwrap.wrap(printable(note), most, initial_indent="- ", subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -59,56 +64,49 @@ def shown_rows(rows: int) -> list[int]:
     return [*range(half), *range(rows - half, rows)]
 
 
-def _block(column: Column, rows: list[int]) -> list[str]:
-    """Return a column as lines of one width: the title, a rule, and the cells."""
-    title = _cut(printable(column.title))
-    right = column.type.is_number and not column.listed
-    cells = _pairs(column, rows) if column.noisy else [_cut(_value(column, i)) for i in rows]
-    width = max(map(_width, [title, *cells]))
-    lines = [_pad(title, width, right=right), "-" * width]
-    return lines + [_pad(cell, width, right=right) for cell in cells]
-
-
-def _value(column: Column, row: int) -> str:
-    value = column.values[row]
-    if column.kind == "key" and isinstance(value, int) and not isinstance(value, bool):
-        return str(value)  # a year is no quantity
-    return plain(value)
-
-
-def _pairs(column: Column, rows: list[int]) -> list[str]:
-    """Return values and half-widths, each aligned to the right."""
-    pairs = [pair(column, row) for row in rows]
-    left = max((_width(value) for value, _ in pairs), default=0)
-    right = max((_width(width) for _, width in pairs), default=0)
-    return [f"{_pad(v, left, right=True)} ± {_pad(w, right, right=False)}" for v, w in pairs]
-
-
 def pair(column: Column, row: int) -> tuple[str, str]:
-    """Return a value and its half-width as texts, with a question mark where it has none.
+    """Return a value and its error bar as texts, with a question mark where it has none.
 
     Guarantee: none needed; an answer is already private.
     """
     cell = column.cell(row)
-    found = number_pair(cell.value, cell.half_width)
-    return (found[0], found[1]) if len(found) == 2 else (found[0], UNKNOWN)
+    return with_error(cell.value, cell.half_width, cell.low, cell.high)
 
 
-def _cut(text: str) -> str:
-    return text if _width(text) <= _WIDEST else text[: _WIDEST // 2] + "…"
+def _cells(column: Column, rows: list[int]) -> list[str]:
+    """Return the title of a column and its cells; values and error bars are aligned."""
+    title = printable(column.title)
+    if not column.noisy:
+        return [title, *key_texts(column, rows)]
+    pairs = [pair(column, row) for row in rows]
+    left = max((places(value) for value, _ in pairs), default=0)
+    right = max((places(error) for _, error in pairs), default=0)
+    return [title, *(f"{_pad(v, left, right=True)} {_pad(e, right)}" for v, e in pairs)]
 
 
-def _width(text: str) -> int:
-    """Return how many places a text takes in a terminal."""
-    return sum(_places(character) for character in text)
+def _fitted(columns: tuple[Column, ...], cells: list[list[str]], wide: int) -> list[list[str]]:
+    """Return columns as lines of one width each; texts are cut if the line would be too long."""
+    sizes = [max(map(places, column)) for column in cells]
+    spare = wide - len(_BETWEEN) * (len(sizes) - 1)
+    soft = [not column.noisy for column in columns]
+    most = max(sizes, default=0)
+    while most > _SHORTEST and spare < sum(
+        min(size, most) if cuttable else size for size, cuttable in zip(sizes, soft, strict=True)
+    ):
+        most -= 1
+    return [
+        _block(column, [cut(text, most) for text in texts] if cuttable else texts)
+        for column, texts, cuttable in zip(columns, cells, soft, strict=True)
+    ]
 
 
-def _places(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def _block(column: Column, texts: list[str]) -> list[str]:
+    right = column.type.is_number and not column.listed
+    width = max(map(places, texts))
+    title, *cells = (_pad(text, width, right=right) for text in texts)
+    return [title, "-" * width, *cells]
 
 
-def _pad(text: str, width: int, *, right: bool) -> str:
-    space = " " * (width - _width(text))
+def _pad(text: str, width: int, *, right: bool = False) -> str:
+    space = " " * (width - places(text))
     return space + text if right else text + space

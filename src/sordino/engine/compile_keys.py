@@ -109,7 +109,8 @@ def _test(writer: Writer, key: Key, column: str) -> str:
     """Return whether a key is on its public list."""
     domain = key.domain or ()
     there = [value for value in domain if value is not None]
-    test = writer.dialect.in_list.format(column, writer.values(there, key.type))
+    listed = inner(select(["c"], writer.values(there, key.type)))
+    test = f"{column} IN {listed}"
     return f"({test} OR {column} IS NULL)" if len(there) < len(domain) else f"({test})"
 
 

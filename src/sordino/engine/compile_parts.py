@@ -147,10 +147,9 @@ class PartMaker:
     def _votes(self, votes: Votes) -> str:
         source, value = self._weighed(self.bounded.shares.coarse_steps), self.rows.prepared[votes]
         grouped = self._grouped(["sum(w)"], source, by=(value,))
-        there = self.writer.values(votes.domain, votes.argument.type)
-        places = self.writer.dialect.listed.format(there)
+        places = self.writer.values(votes.domain, votes.argument.type)
         keys = [f"g.{key}" for key in self.rows.keys]
-        source = f"{inner(grouped)} AS g JOIN {inner(places)} AS d ON g.{value} = d.c"
+        source = f"{inner(grouped)} AS g JOIN {places} AS d ON g.{value} = d.c"
         return select([*keys, "d.v", "g.s0"], source)
 
     def _distinct(self, distinct: Distinct) -> str:

@@ -26,7 +26,6 @@ class Dialect:
     hash: str  # of {0}, a list of expressions
     nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
     whole_division: str  # {0} divided by {1}, both positive, rounded down
-    in_list: str  # whether {0} is in the bound list {1}, which holds no missing value
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
     materialized: str
     inlined: str
@@ -51,7 +50,6 @@ DUCKDB = Dialect(
     hash="hash(hash({0}))",
     nth_least="list_max(min({0}, {1}))",
     whole_division="({0} // {1})",
-    in_list="{0} IN (SELECT unnest({1}))",
     listed="SELECT unnest({0}) AS c, generate_subscripts({0}, 1) - 1 AS v",
     materialized="AS MATERIALIZED",
     inlined="AS NOT MATERIALIZED",

@@ -48,8 +48,12 @@ class DuckdbEngine:
     ) -> None:
         self.catalog = catalog
         self.database = Database(sources_of(catalog), threads=threads, memory_limit=memory_limit)
-        with self.database.connection() as connection:
-            self.bases = bases_of(catalog, connection)
+        try:
+            with self.database.connection() as connection:
+                self.bases = bases_of(catalog, connection)
+        except CatalogError:
+            self.database.close()
+            raise
         self._compiled = lru_cache(_STATEMENTS)(self._compile)
 
     def run(
@@ -86,6 +90,7 @@ class DuckdbEngine:
         base = tables.base(declared, [("v", found.name)])
         text = select(["v"], base, where=["v IS NOT NULL"], distinct=True) + " ORDER BY v"
         sql, bound, _ = writer.statement(text)
+        self.database.load()
         with self.database.connection() as connection:
             result = connection.sql(sql, params=list(bound))
             return tuple(result.to_arrow_table().column("v").to_pylist())

@@ -12,6 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -32,6 +33,15 @@ _BEFORE = {  # the order of all settings matters: external access goes last but 
 _IDLE = 8  # connections that are kept for the next question
 
 
+@cache
+def _nothing() -> bytes:
+    """Return an empty database; making one takes longer than all the rest of opening it."""
+    with tempfile.TemporaryDirectory(prefix="sordino-") as folder:
+        path = Path(folder) / "empty.duckdb"
+        duckdb.connect(str(path)).close()
+        return path.read_bytes()
+
+
 class Database:
     """An empty read-only database that sees the sources, shared by many connections.
 
@@ -44,6 +54,7 @@ class Database:
         self._frames = dict(sources.frames)
         self._unloaded = dict(sources.loaded)
         self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._version = 0
         self._lock = Lock()
         self._watching = Lock()
         self._home = Path(tempfile.mkdtemp(prefix="sordino-"))  # of mode 0700
@@ -54,12 +65,17 @@ class Database:
             settings["threads"] = threads
         if memory_limit is not None:
             settings["memory_limit"] = memory_limit
-        empty = str(self._home / "empty.duckdb")
-        duckdb.connect(empty).close()
+        empty = self._home / "empty.duckdb"
+        empty.write_bytes(_nothing())
         try:
-            self._root = duckdb.connect(empty, read_only=True, config=settings)
+            self._root = duckdb.connect(str(empty), read_only=True, config=settings)
+        except duckdb.Error as error:
+            self._cleanup()
+            raise CatalogError(f"the engine cannot be opened: {error}") from None
+        try:
             self._watched = self._open()
         except duckdb.Error as error:
+            self._root.close()
             self._cleanup()
             raise CatalogError(f"the sources cannot be opened: {error}") from None
 
@@ -88,7 +104,7 @@ class Database:
     def load(self) -> None:
         """Read what is kept in memory, once."""
         while self._unloaded:
-            with self._lock, self._watching:
+            with self._watching, self._lock:
                 if not self._unloaded:
                     return
                 name, (text, typed) = next(iter(self._unloaded.items()))
@@ -108,7 +124,7 @@ class Database:
                 self._watching.release()
             return
         with self._lock:
-            connection = self._idle.pop() if self._idle else None
+            connection, version = self._idle.pop() if self._idle else None, self._version
         if connection is None:
             connection = self._root.cursor()
             self._furnish(connection)
@@ -119,18 +135,19 @@ class Database:
                 connection.close()
             raise
         with self._lock:
-            if len(self._idle) < _IDLE:
+            if len(self._idle) < _IDLE and version == self._version:
                 self._idle.append(connection)
                 return
         connection.close()
 
     def swap(self, name: str, frame: Any) -> None:
         """Put another frame with the same columns in the place of one."""
-        with self._lock, self._watching:
+        with self._watching, self._lock:
             self._put(name, frame)
 
     def _put(self, name: str, frame: Any) -> None:
         self._frames[name] = frame
+        self._version += 1  # those that are lent have the old one, and are not taken back
         for connection in (*self._idle, self._watched):
             connection.register(name, frame)
 

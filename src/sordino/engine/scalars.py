@@ -203,9 +203,13 @@ def _clamp(scope: Scope, terms: Terms, kind: Type) -> Term:
 
 
 def clamped(value: str, low: str, high: str) -> str:
-    """Return a value between two ends; LEAST and GREATEST would hide a missing one."""
+    """Return a value between two ends; LEAST and GREATEST would hide a missing one.
+
+    Most values lie between the ends, and for them one test is enough.
+    """
     return (
-        f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
+        f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {value} "
+        f"WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} END"
     )
 
 

@@ -35,11 +35,11 @@ class Writer:
         return self._known[key]
 
     def values(self, values: Sequence[Value], kind: Type) -> str:
-        """Bind a list of values and return what stands for it."""
+        """Bind a list of values and return a step with them in c, and their places from 0 in v."""
         key = (kind, tuple, tuple(map(repr, values)))
         if key not in self._known:
-            name = self.dialect.types[kind] + "[]"
-            self._known[key] = self.cast(self._bind(list(values)), name)
+            bound = self.cast(self._bind(list(values)), self.dialect.types[kind] + "[]")
+            self._known[key] = self.step("listed", self.dialect.listed.format(bound), keep=True)
         return self._known[key]
 
     def salt(self) -> str:

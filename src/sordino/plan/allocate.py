@@ -82,9 +82,7 @@ def allocate(
         Proof: docs/proofs/queries.md, theorems 3 to 5.
     """
     asked, level = read_asked(purse, epsilon=epsilon, rho=rho), confidence_level(confidence)
-    shares = share_out(
-        outline, asked.amount, rho=asked.rho, confidence=float(level), bend=bend
-    )
+    shares = share_out(outline, asked.amount, rho=asked.rho, confidence=float(level), bend=bend)
     work = _Work(outline, asked, shares, level)
     releases = work.releases()
     keys = work.keys(purse, delta)

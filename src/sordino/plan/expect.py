@@ -64,6 +64,22 @@ def is_noisy(plan: Plan, scalar: PostScalar) -> bool:
     return any(True for _ in _used(plan, scalar))
 
 
+def measures_in(scalar: PostScalar) -> frozenset[int]:
+    """Return the measures that a column is made from.
+
+    Guarantee: none needed; public inputs only.
+    """
+    match scalar:
+        case MeasureRef():
+            return frozenset({scalar.index})
+        case PostCall():
+            return frozenset().union(*map(measures_in, scalar.arguments))
+        case KeyRef() | Literal():
+            return frozenset()
+        case _:
+            assert_never(scalar)
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What half-widths are made from: a plan, the confidence of each release, a size of groups."""
@@ -76,7 +92,7 @@ class _Known:
         release = self.plan.releases[place]
         if not isinstance(release, Added):
             raise TypeError("a total or a count is a noisy column")
-        return float(release.step) * _accuracy(release.mechanism, self.level)
+        return float(release.step) * accuracy_of(release.mechanism, self.level)
 
 
 def _of(known: _Known, scalar: PostScalar) -> Expected:
@@ -200,7 +216,11 @@ def _chosen(known: _Known, release: Chosen) -> Expected:
 
 
 @lru_cache(maxsize=4096)
-def _accuracy(mechanism: Laplace | Gaussian, level: Fraction) -> float:
+def accuracy_of(mechanism: Laplace | Gaussian, level: Fraction) -> float:
+    """Return the half-width of noise at a confidence; found once for each law.
+
+    Guarantee: none needed; public inputs only.
+    """
     return float(mechanism.accuracy(confidence=level))
 
 

@@ -181,7 +181,8 @@ def _spent(release: Release, *, rho: bool) -> float:
             return loss.rho if rho else float(loss.pure or 0)
         case Ranked():
             value, end = float(release.epsilon_value), float(release.epsilon_end)
-            return (value**2 + 2 * end**2) / 8 if rho else value + 2 * end
+            many_ends = release.ends
+            return (value**2 + many_ends * end**2) / 8 if rho else value + many_ends * end
         case Chosen():
             many, epsilon = release.many or 1, float(release.epsilon)
             return epsilon**2 / many / 8 if rho else epsilon

@@ -24,6 +24,15 @@ def written(scalar: Scalar) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
+def named(scalar: Scalar) -> str:
+    """Write a scalar in full, or return nothing where that would be too long to be read.
+
+    Guarantee: none needed; public inputs only.
+    """
+    text = _scalar(scalar)
+    return text if len(text) <= _LONGEST else ""
+
+
 def in_words(public: Range) -> str:
     """Write a public range as people read it.
 

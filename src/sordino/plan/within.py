@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
 from sordino.errors import MissingBound, UnknownName
 from sordino.exact.rational import Number, positive
-from sordino.plan.allocate import plan_question
-from sordino.plan.expect import expected, is_noisy
+from sordino.plan.allocate import allocate
+from sordino.plan.asked import read_asked
+from sordino.plan.bound import bound
+from sordino.plan.expect import expected, is_noisy, measures_in
 from sordino.plan.limits import people_of
-from sordino.plan.plan import Mean, Plan, Ranked, Spread
+from sordino.plan.outline import Outline
+from sordino.plan.plan import Direct, Mean, Plan, Ranked, Spread
+from sordino.plan.split import Item, items_of, share_out
 from sordino.privacy.calibrate import least
 from sordino.query.catalog import Catalog, Limits
 from sordino.query.tree import Kind, MeasureRef, Output, Query
@@ -20,6 +25,7 @@ from sordino.query.tree import Kind, MeasureRef, Output, Query
 Width: TypeAlias = "Number | str"
 Wanted: TypeAlias = "Width | Mapping[str, Width]"
 
+_ROUNDS = 4  # in which shares are moved
 _DECADE = 9000  # numbers of four digits in a decade
 _LOWEST, _HIGHEST = -9, 4  # powers of ten between which the price lies
 
@@ -42,44 +48,124 @@ def plan_within(
     at the rows of a group. For MODE and TOP it is how many rows a choice may be behind. The price
     is the least of four digits, in epsilon, or in rho where the budget has no delta.
 
+    Where several columns have a width each, the usual split makes some of them narrower than was
+    asked for. Shares are then moved from these to the others for a few rounds, and the cheapest
+    plan counts. Columns that are not named keep their part of the whole.
+
     Guarantee: as for allocate; the price depends on public inputs alone.
     """
-    purse = catalog.purse(people_of(query.rows, catalog))
-    in_rho = purse.budget.currency.kind == "rho" and not purse.budget.slack
     rows = None if expected_rows is None else float(positive("expected_rows", expected_rows))
-
-    def plan_for(place: int) -> Plan:
-        price = _price(place)
-        return plan_question(
-            query,
-            catalog,
-            epsilon=None if in_rho else price,
-            rho=price if in_rho else None,
-            delta=delta,
-            confidence=confidence,
-            limits=limits,
-            diagnostics=diagnostics,
-        )
-
-    first = plan_for(_place_of_one())
+    search = _Search(query, catalog, delta, confidence, limits, diagnostics)
+    one = _place_of_one()
+    first = search.plan(one, {})
     targets = _targets(first, within, rows)
-
-    def fits(place: int) -> bool:
-        try:
-            plan = plan_for(place)
-        except ValueError:  # too little for noise to be drawn
-            return False
-        return all(_reaches(plan, output, width, rows) for output, width in targets)
-
     try:
-        found = least(fits, 0, (_HIGHEST - _LOWEST) * _DECADE - 1, near=_near(first, targets, rows))
+        best = search.least(targets, rows, {}, _near(first, one, targets, rows))
     except ValueError:
         raise MissingBound(
             "within",
             "no price makes the error bars so narrow",
             hint="ask for wider ones, or state more expected_rows",
         ) from None
-    return plan_for(found)
+    plan, place, bend = search.plan(best, {}), best, dict[Item, float]()
+    found = plan
+    for _ in range(_ROUNDS if len(targets) > 1 else 0):
+        bend = search.bent(plan, place, bend, _ratios(plan, targets, rows))
+        try:
+            near = _near(search.plan(place, bend), place, targets, rows)
+            place = search.least(targets, rows, bend, near)
+        except ValueError:  # a share became too small for noise to be drawn
+            break
+        plan = search.plan(place, bend)
+        if place < best:
+            found, best = plan, place
+    return found
+
+
+class _Search:
+    """Plans of one question for prices and bent shares."""
+
+    def __init__(
+        self,
+        query: Query,
+        catalog: Catalog,
+        delta: Number | None,
+        confidence: Number,
+        limits: Limits | None,
+        diagnostics: bool,
+    ) -> None:
+        self.purse = catalog.purse(people_of(query.rows, catalog))
+        self.in_rho = self.purse.budget.currency.kind == "rho" and not self.purse.budget.slack
+        self.query, self.catalog, self.limits = query, catalog, limits
+        self.delta, self.confidence, self.diagnostics = delta, confidence, diagnostics
+
+    def plan(self, place: int, bend: Mapping[Item, float]) -> Plan:
+        """Return the plan for the price at a place."""
+        price = self._price(place)
+        return allocate(
+            self._outline(place),
+            self.purse,
+            **price,
+            delta=self.delta,
+            confidence=self.confidence,
+            bend=bend,
+        )
+
+    def least(
+        self,
+        targets: list[tuple[Output, float]],
+        rows: float | None,
+        bend: Mapping[Item, float],
+        near: int,
+    ) -> int:
+        """Return the place of the least price at which all columns are as narrow as wanted."""
+
+        def fits(place: int) -> bool:
+            try:
+                plan = self.plan(place, bend)
+            except ValueError:  # too little for noise to be drawn
+                return False
+            return all(ratio <= 1 for ratio in _ratios(plan, targets, rows).values())
+
+        return least(fits, 0, (_HIGHEST - _LOWEST) * _DECADE - 1, near=near)
+
+    def bent(
+        self, plan: Plan, place: int, bend: Mapping[Item, float], ratios: Mapping[Output, float]
+    ) -> dict[Item, float]:
+        """Return shares bent so that what is too narrow gets less, and what is too wide more."""
+        outline, asked = self._outline(place), read_asked(self.purse, **self._price(place))
+        shares = share_out(
+            outline,
+            asked.amount,
+            rho=asked.rho,
+            confidence=float(plan.confidence),
+            bend=bend,
+        )
+        wanted: dict[Item, float] = {}
+        for output, ratio in ratios.items():
+            items = [i for at in measures_in(output.scalar) for i in items_of(outline.recipes[at])]
+            for item in items:
+                wanted[item] = max(wanted.get(item, 0.0), ratio)
+        power = 2 if asked.rho else 1  # half-widths fall as 1 / epsilon or as 1 / sqrt(rho)
+        moved = {item: max(ratio, 1e-6) ** power for item, ratio in wanted.items()}
+        before = sum(float(shares[item]) for item in moved)
+        after = sum(float(shares[item]) * factor for item, factor in moved.items())
+        # What is bent keeps its part of the whole, so that all else keeps its own.
+        scale = before / after
+        return {item: bend.get(item, 1.0) * f * scale for item, f in moved.items()}
+
+    def _outline(self, place: int) -> Outline:
+        asked = read_asked(self.purse, **self._price(place))
+        return bound(
+            self.query,
+            self.catalog,
+            limits=self.limits,
+            epsilon=asked.about,
+            diagnostics=self.diagnostics,
+        )
+
+    def _price(self, place: int) -> dict[str, Fraction]:
+        return {"rho" if self.in_rho else "epsilon": _price(place)}
 
 
 def _targets(plan: Plan, within: Wanted, rows: float | None) -> list[tuple[Output, float]]:
@@ -106,7 +192,7 @@ def _targets(plan: Plan, within: Wanted, rows: float | None) -> list[tuple[Outpu
 def _width(plan: Plan, output: Output, width: Width, rows: float | None) -> float:
     """Read a half-width for a column, and refuse one that cannot be known beforehand."""
     found = expected(plan, output.scalar, rows=rows)
-    if found.half_width is None:
+    if found.half_width is None or (found.rows and _is_ranked(plan, output)):
         grows = rows is None and found.about != "it depends on the answer"
         raise MissingBound(
             "within",
@@ -123,7 +209,7 @@ def _width(plan: Plan, output: Output, width: Width, rows: float | None) -> floa
         raise MissingBound(
             "within",
             f"{width!r} of {output.title} has no public scale to be a part of",
-            hint="write a number, or expected_rows for quantiles; counts and sums have no range",
+            hint="write a number; counts, sums and choices have no range",
         )
     return float(positive("within", _number(text[:-1]))) / 100 * float(scale)
 
@@ -137,31 +223,41 @@ def _number(text: str) -> Fraction:
         ) from None
 
 
+def _is_ranked(plan: Plan, output: Output) -> bool:
+    if not isinstance(output.scalar, MeasureRef):
+        return False
+    formula = plan.formulas[output.scalar.index]
+    return isinstance(formula, Direct) and isinstance(plan.releases[formula.release], Ranked)
+
+
 def _scale(plan: Plan, output: Output) -> Fraction | None:
     """Return the width of the public range of a mean or a quantile; what a variance can be."""
     if not isinstance(output.scalar, MeasureRef):
         return None
     measure = plan.query.measures[output.scalar.index]
     formula = plan.formulas[output.scalar.index]
-    ranged = isinstance(formula, Mean | Spread) or (
-        isinstance(plan.releases[formula.release], Ranked)
-    )
+    ranged = isinstance(formula, Mean | Spread) or _is_ranked(plan, output)
     if not ranged or measure.range is None:
         return None
     width = measure.range.high - measure.range.low
     return width * width / 4 if measure.kind is Kind.VARIANCE else width
 
 
-def _reaches(plan: Plan, output: Output, width: float, rows: float | None) -> bool:
-    found = expected(plan, output.scalar, rows=rows).half_width
-    return found is not None and found <= width
+def _ratios(
+    plan: Plan, targets: list[tuple[Output, float]], rows: float | None
+) -> dict[Output, float]:
+    """Return how wide each column is, as a multiple of what is wanted."""
+    found = [(output, expected(plan, output.scalar, rows=rows), width) for output, width in targets]
+    return {
+        output: math.inf if here.half_width is None else here.half_width / width
+        for output, here, width in found
+    }
 
 
-def _near(plan: Plan, targets: list[tuple[Output, float]], rows: float | None) -> int:
+def _near(plan: Plan, place: int, targets: list[tuple[Output, float]], rows: float | None) -> int:
     """Return about where the price lies: half-widths fall as the price grows."""
-    widths = [(expected(plan, output.scalar, rows=rows).half_width, w) for output, w in targets]
-    factor = max(min((found or 0.0) / width, 1e3) for found, width in widths)
-    return _place_at(max(factor, 1e-8))
+    factor = max(min(ratio, 1e3) for ratio in _ratios(plan, targets, rows).values())
+    return _place_at(max(float(_price(place)) * factor, 1e-8))
 
 
 def _price(place: int) -> Fraction:

@@ -14,6 +14,7 @@ from sordino.query.bind_histogram import histogram, histogram_of
 from sordino.query.bind_measures import Measures
 from sordino.query.bind_post import Selected, post, text_of
 from sordino.query.bind_scalar import Hook, bind
+from sordino.query.narrow import narrowed
 from sordino.query.refusals import refusal
 from sordino.query.scope import Private, Reading
 from sordino.query.tree import Call, Field, Key, Literal, Query, Scalar
@@ -96,7 +97,16 @@ def _keys(
     keys: list[Key] = []
     for node in group.expressions if group is not None else []:
         meant, alias = _meant(node, items, relation)
-        key = _key(meant, alias, hook, reading)
+        full = _key(meant, alias, hook, reading)
+        key = narrowed(full, relation.rows, reading.lists)
+        if full.domain and not key.domain:
+            raise refusal(
+                "no_groups",
+                node,
+                f"no public value of {key.title} meets the conditions",
+                why="the answer would have no rows, whatever the data",
+                hint=_values(full),
+            )
         if all(key.scalar != known.scalar for known in keys):
             keys.append(key)
     sizes = [len(key.domain) for key in keys if key.domain is not None]
@@ -108,6 +118,13 @@ def _keys(
             hint="group by fewer or by coarser keys",
         )
     return tuple(keys)
+
+
+def _values(key: Key) -> str:
+    """Return a hint with the first public values of a key."""
+    values = [str(value) for value in key.domain or ()]
+    more = ", ..." if len(values) > 8 else ""
+    return f"its values are {', '.join(values[:8])}{more}"
 
 
 def _meant(node: exp.Expr, items: tuple[_Item, ...], relation: Private) -> tuple[exp.Expr, str]:
@@ -144,12 +161,13 @@ def _check_key(scalar: Scalar, node: exp.Expr, reading: Reading) -> None:
     if isinstance(scalar, Literal):
         raise refusal("group_type", node, "a constant makes no groups", hint="leave it out")
     if scalar.type is Type.REAL:
+        text = text_of(node)
         raise refusal(
             "group_type",
             node,
             "real numbers cannot be grouped by",
             why="nearly every row would be a group by itself",
-            hint="round it, as in FLOOR(x / 10), or use HISTOGRAM(x, 10)",
+            hint=f"group by FLOOR({text}), or ask for HISTOGRAM({text}, 10) alone",
         )
     cut = isinstance(scalar, Call) and scalar.operation.startswith("trunc_")
     if scalar.type is Type.TIMESTAMP and not cut and reading.domain(scalar, node) is None:

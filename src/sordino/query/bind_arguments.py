@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sordino.errors import QueryError
-from sordino.query.bind_columns import is_aggregate
+from sordino.query.bind_columns import is_aggregate, is_unit
 from sordino.query.bind_scalar import Hook, bind, condition
 from sordino.query.bind_types import NULL, choice, is_null
 from sordino.query.operations import call, range_of
 from sordino.query.refusals import refusal
+from sordino.query.scope import Columns
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Range, Type
 
@@ -63,11 +64,14 @@ def filtered(aggregate: Aggregate, scalar: Scalar) -> Scalar:
     return choice(aggregate.node, [aggregate.kept], [scalar], NULL)
 
 
-def counted(aggregate: Aggregate, hook: Hook) -> Scalar | None:
-    """Return what COUNT or COUNT_IF counts: rows for None, or else values that are there."""
+def counted(aggregate: Aggregate, hook: Hook, columns: Columns) -> Scalar | None:
+    """Return what COUNT or COUNT_IF counts: rows for None, or else values that are there.
+
+    Every row belongs to somebody, so that counting the unit is counting rows.
+    """
     function = aggregate.function
     if isinstance(function, exp.Count):
-        if isinstance(function.this, exp.Star):
+        if isinstance(function.this, exp.Star) or is_unit(function.this, columns):
             return None if aggregate.kept is None else filtered(aggregate, ONE)
         return argument(aggregate, function.this, hook)
     inner = function.this if isinstance(function, exp.CountIf) else function.expressions[0]

@@ -11,7 +11,8 @@ from sordino.query.bind_scalar import Hook, bind
 from sordino.query.operations import range_of
 from sordino.query.refusals import refusal
 from sordino.query.scope import Columns, Named, Public, Reading, Relation, Unit, find, unit_refusal
-from sordino.query.tree import Derive, Field, Scalar
+from sordino.query.tree import Derive, Field, Literal, Scalar
+from sordino.query.types import Type
 
 AGGREGATES = (exp.AggFunc, exp.CountIf, exp.WithinGroup, exp.Filter, exp.Mode, exp.Quantile)
 
@@ -29,6 +30,25 @@ def aggregates(node: exp.Expr) -> bool:
     return any(is_aggregate(part) for part in parts)
 
 
+def is_unit(node: exp.Expr, columns: Columns) -> bool:
+    """Tell whether a node names the unit; refuse one that a LEFT JOIN may leave out."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+        return False
+    meaning = find(columns, node).meaning
+    if not isinstance(meaning, Unit):
+        return False
+    if meaning.maybe:
+        raise refusal(
+            "unit_column",
+            node,
+            "this unit comes from a LEFT JOIN and may be missing",
+            hint="count the unit of the first table, or use JOIN",
+        )
+    return True
+
+
 def row_hook(columns: Columns, clause: str) -> Hook:
     """Return what names mean in a clause that looks at one row at a time."""
 
@@ -38,6 +58,8 @@ def row_hook(columns: Columns, clause: str) -> Hook:
             if isinstance(named.meaning, Unit):
                 raise unit_refusal(node, named.name)
             return named.meaning
+        if isinstance(node, exp.EQ) and same_unit(node, columns):
+            return Literal(True, Type.BOOLEAN)
         if isinstance(node, exp.Window):
             raise refusal(
                 "aggregate_place",
@@ -56,6 +78,15 @@ def row_hook(columns: Columns, clause: str) -> Hook:
         return None
 
     return hook
+
+
+def same_unit(node: exp.EQ, columns: Columns) -> bool:
+    """Tell whether an equality compares the unit with itself, which holds in every row."""
+    sides = [side.unnest() for side in (node.left, node.right)]
+    if not all(isinstance(side, exp.Column) and not side.is_star for side in sides):
+        return False
+    meanings = [find(columns, side).meaning for side in sides if isinstance(side, exp.Column)]
+    return all(isinstance(meaning, Unit) and not meaning.maybe for meaning in meanings)
 
 
 def projected(

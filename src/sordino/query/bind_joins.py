@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sordino.errors import QueryError
-from sordino.query.bind_columns import row_hook
+from sordino.query.bind_columns import row_hook, same_unit
 from sordino.query.bind_scalar import bind
 from sordino.query.bind_types import alike
 from sordino.query.refusals import refusal
@@ -95,13 +95,24 @@ def _pairs(left: Relation, right: Relation, join: exp.Join) -> _Pairs:
             raise _refused(
                 equality, "ON takes equalities joined by AND", "", "move the rest to WHERE"
             )
+        if same_unit(equality, left.columns + right.columns) and _settled(equality, left.columns):
+            continue
         one, other = _sided(equality, left.columns, right.columns)
         if isinstance(one, Unit) or isinstance(other, Unit):
             units = _units(one, other, equality)
         else:
             first, second = alike(equality, (one, other))
             scalars.append((first, second))
+    if not units and not scalars:
+        raise _refused(join, "the join has no condition", "all rows would be paired", _ON)
     return _Pairs(units, tuple(scalars))
+
+
+def _settled(equality: exp.EQ, columns: Columns) -> bool:
+    """Tell whether both sides of an equality of units stand in tables that are joined already."""
+    sources = {column.source.casefold() for column in columns}
+    sides = list(equality.find_all(exp.Column))
+    return all(side.table and side.table.casefold() in sources for side in sides)
 
 
 def _using(left: Columns, right: Columns, using: list[exp.Expr], join: exp.Join) -> _Pairs:

@@ -18,10 +18,10 @@ from sordino.query.bind_arguments import (
     number,
     unwrapped,
 )
-from sordino.query.bind_columns import is_aggregate
+from sordino.query.bind_columns import is_aggregate, is_unit
 from sordino.query.bind_scalar import Hook
 from sordino.query.refusals import refusal
-from sordino.query.scope import Columns, Reading, Unit, find, unit_refusal
+from sordino.query.scope import Columns, Reading
 from sordino.query.tree import Kind, Measure, MeasureRef, Scalar
 from sordino.query.types import Type
 
@@ -97,12 +97,11 @@ def _measure(node: exp.Expr, inside: _Inside) -> tuple[Measure, Type]:
 def _count(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     if isinstance(aggregate.function.this, exp.Distinct):
         return _count_distinct(aggregate, inside)
-    _refuse_unit(aggregate.function, inside.columns)
     return _count_if(aggregate, inside)
 
 
 def _count_if(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
-    return Measure(Kind.COUNT, counted(aggregate, inside.hook)), Type.REAL
+    return Measure(Kind.COUNT, counted(aggregate, inside.hook, inside.columns)), Type.REAL
 
 
 def _median(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
@@ -179,7 +178,7 @@ def _named(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Type]:
     function = aggregate.function
     name, arguments = str(function.this).casefold(), function.expressions
     if name == "countif" and len(arguments) == 1:
-        return Measure(Kind.COUNT, counted(aggregate, inside.hook)), Type.REAL
+        return Measure(Kind.COUNT, counted(aggregate, inside.hook, inside.columns)), Type.REAL
     if name == "top" and len(arguments) == 2:
         many = literals.whole(arguments[0], 1, TOP, code="literal", what="the length of TOP")
         return _voted(aggregate, arguments[1], many, inside)
@@ -226,9 +225,7 @@ def _count_distinct(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Typ
             "distinct", aggregate.node, "COUNT(DISTINCT x) takes one value", hint="name one column"
         )
     node = parts[0]
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if not isinstance(node, exp.Column) or not _is_unit(node, inside.columns):
+    if not is_unit(node, inside.columns):
         scalar = argument(aggregate, node, inside.hook)
         return Measure(Kind.COUNT_DISTINCT, scalar), Type.INTEGER
     if aggregate.kept is not None:
@@ -236,28 +233,6 @@ def _count_distinct(aggregate: Aggregate, inside: _Inside) -> tuple[Measure, Typ
             "unit_column", aggregate.node, "people are counted without FILTER", hint="use WHERE"
         )
     return Measure(Kind.COUNT_UNITS), Type.INTEGER
-
-
-def _is_unit(node: exp.Column, columns: Columns) -> bool:
-    named = find(columns, node)
-    if not isinstance(named.meaning, Unit):
-        return False
-    if named.meaning.maybe:
-        raise refusal(
-            "unit_column",
-            node,
-            "this unit comes from a LEFT JOIN and may be missing",
-            hint="count the unit of the first table, or use JOIN",
-        )
-    return True
-
-
-def _refuse_unit(function: exp.Expr, columns: Columns) -> None:
-    """Say of COUNT(unit) what it should have been."""
-    if isinstance(function.this, exp.Column) and not isinstance(function.this.this, exp.Star):
-        named = find(columns, function.this)
-        if isinstance(named.meaning, Unit):
-            raise unit_refusal(function.this, named.name)
 
 
 _RULES: dict[type[exp.Expr], Callable[[Aggregate, _Inside], tuple[Measure, Type]]] = {

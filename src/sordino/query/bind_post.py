@@ -102,9 +102,12 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 def text_of(node: exp.Expr) -> str:
     """Return the short text of an expression, which names its column in the answer."""
+    written = str(node.meta.get("text", ""))
     while isinstance(node, exp.Paren):
         node = node.this
-    return node.name if isinstance(node, exp.Column) else node.sql(dialect="duckdb")[:60]
+    if isinstance(node, exp.Column):
+        return str(node.name)
+    return (written or node.sql(dialect="duckdb", comments=False))[:60]
 
 
 def _post_hook(selected: Selected, *, aliases: bool = False) -> Hook:
@@ -126,7 +129,7 @@ def _post_hook(selected: Selected, *, aliases: bool = False) -> Hook:
             meant = _alias(node, selected) if aliases else None
             if meant is not None:
                 return bind(meant, _post_hook(selected))
-            raise _row_level(node, selected)
+            raise _row_level(node, selected, aliases=aliases)
         return None
 
     return hook
@@ -157,10 +160,11 @@ def _alias(node: exp.Expr, selected: Selected) -> exp.Expr | None:
     return None
 
 
-def _row_level(node: exp.Expr, selected: Selected) -> QueryError:
+def _row_level(node: exp.Expr, selected: Selected, *, aliases: bool) -> QueryError:
     name = "this"
     if isinstance(node, exp.Column):
-        named = find(selected.columns, node)
+        given = [alias for _, alias in selected.items if alias] if aliases else []
+        named = find(selected.columns, node, given)
         if isinstance(named.meaning, Unit):
             return unit_refusal(node, named.name)
         name = named.name

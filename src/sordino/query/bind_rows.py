@@ -23,7 +23,7 @@ from sordino.query.scope import (
     Unit,
     named_anew,
 )
-from sordino.query.tree import Field, Scan, Where
+from sordino.query.tree import Field, Literal, Scan, Where
 from sordino.query.types import Type
 
 
@@ -39,6 +39,8 @@ def source(select: exp.Select, known: Mapping[str, Inner], reading: Reading) -> 
     if where is None:
         return relation
     met = condition(where.this, row_hook(relation.columns, "WHERE"))
+    if met == Literal(True, Type.BOOLEAN):
+        return relation
     match relation:
         case Private():
             return replace(relation, rows=Where(relation.rows, met))

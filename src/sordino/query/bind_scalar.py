@@ -222,6 +222,10 @@ def _substring(node: exp.Expr, hook: Hook) -> Scalar:
         length = node.args.get("expression")
     else:
         start, length = node.args.get("start"), node.args.get("length")
+    if start is None and length is None:
+        raise refusal(
+            "function", node, "SUBSTRING lacks its start", hint="write SUBSTRING(x, 1, 3)"
+        )
     first, many = 1, 10_000
     if start is not None:
         first = literals.whole(start, 1, 10_000, code="literal", what="the start of a substring")

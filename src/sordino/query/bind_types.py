@@ -6,11 +6,23 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sordino.query import literals
-from sordino.query.operations import call, misfit
+from sordino.query.operations import OPERATIONS, call, misfit
 from sordino.query.refusals import refusal
-from sordino.query.tree import Call, Literal, Scalar
+from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Type
 
+_ORDER = {"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+_SPOKEN = {
+    **_ORDER,
+    **{"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-", "dow": "DAYOFWEEK"},
+    **{f"trunc_{part}": "DATE_TRUNC" for part in ("year", "quarter", "month", "day", "hour")},
+    "to_real": "CAST AS DOUBLE",
+    "to_integer": "CAST AS BIGINT",
+    "to_boolean": "CAST AS BOOLEAN",
+    "to_date": "CAST AS DATE",
+    "to_timestamp": "CAST AS TIMESTAMP",
+    "to_text": "CAST AS VARCHAR",
+}
 NULL = Literal(None, Type.TEXT)  # takes the type of what it stands beside
 
 
@@ -21,6 +33,10 @@ def is_null(scalar: Scalar) -> bool:
 
 def compared(name: str, node: exp.Expr, *arguments: Scalar) -> Call:
     """Return a comparison of scalars that are first brought to one type."""
+    if name in _ORDER and any(is_null(argument) for argument in arguments):
+        column = node.find(exp.Column)
+        what = f"{column.name if column is not None else 'x'} IS {'NOT ' * (name == 'neq')}NULL"
+        raise refusal("type", node, "a comparison with NULL is never true", hint=f"write {what}")
     return checked(name, node, *alike(node, arguments))
 
 
@@ -28,8 +44,27 @@ def checked(name: str, node: exp.Expr, *arguments: Scalar) -> Call:
     """Return an operation, or refuse arguments of the wrong types."""
     reason = misfit(name, tuple(argument.type for argument in arguments))
     if reason is not None:
-        raise refusal("type", node, reason, hint="cast the value, as in CAST(x AS DOUBLE)")
+        spoken = _SPOKEN.get(name, name.upper().replace("_", " ")) + reason.removeprefix(name)
+        raise refusal("type", node, spoken, hint=_fitting(name, arguments))
     return call(name, *arguments)
+
+
+def _fitting(name: str, arguments: tuple[Scalar, ...]) -> str:
+    """Return what to write for arguments that do not fit an operation."""
+    wants = OPERATIONS[name].wants
+    timed = any(argument.type.is_time for argument in arguments)
+    if wants == "numbers" and timed and name in ("greatest", "least"):
+        return "write CASE WHEN x > y THEN x ELSE y END"
+    if timed and "day" not in wants and wants != "text":
+        return "use a part of it, as in year(x)"
+    hints = {
+        "text": "cast the value, as in CAST(x AS VARCHAR)",
+        "a truth value": "compare it with something, as in x > 0",
+        "truth values": "compare it with something, as in x > 0",
+        "a day or a moment": "cast the value, as in CAST(x AS DATE)",
+        "a day, a moment or text": "days are written as in DATE '2024-05-01'",
+    }
+    return hints.get(wants, "cast the value, as in CAST(x AS DOUBLE)")
 
 
 def alike(node: exp.Expr, scalars: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
@@ -50,9 +85,25 @@ def alike(node: exp.Expr, scalars: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
             "type",
             node,
             f"values of different types meet here: {', '.join(sorted(kinds))}",
-            hint="cast one of them, as in CAST(x AS DOUBLE)",
+            hint=_meeting(kinds, scalars),
         )
     return tuple(_as(scalar, kind, node) for scalar in scalars)
+
+
+def _meeting(kinds: set[Type], scalars: tuple[Scalar, ...]) -> str:
+    """Return what to write where values of different types meet."""
+    name = next((s.title for s in scalars if isinstance(s, Field) and s.title), "x")
+    number = any(kind.is_number for kind in kinds)
+    written = [s for s in scalars if isinstance(s, Literal) and s.value is not None]
+    if number and any(kind.is_time for kind in kinds):
+        return f"write a day, as in DATE '2024-01-01', or take its year, as in year({name})"
+    if number and any(literal.type is Type.TEXT for literal in written):
+        return "write numbers without quotes"
+    if number and Type.TEXT in kinds and written:
+        return "write text in single quotes, or cast it, as in CAST(x AS DOUBLE)"
+    if number and Type.BOOLEAN in kinds:
+        return f"write {name} = TRUE, or {name} alone"
+    return "cast one of them, as in CAST(x AS VARCHAR)"
 
 
 def _as(scalar: Scalar, kind: Type, node: exp.Expr) -> Scalar:

@@ -38,10 +38,11 @@ class Measured:
 
     def field(self, node: exp.Expr) -> Field:
         """Return the field of an aggregate."""
-        measure, kind = _measure(node, self._hook)
+        measure, kind = _measure(node, self._hook, self._relation.columns)
         if measure not in self._fields:
             range_ = _range(measure, self._relation.most)
-            title = node.sql(dialect="duckdb")[:60]
+            rows = measure.kind is UnitKind.COUNT and measure.argument is None
+            title = "COUNT(*)" if rows else node.sql(dialect="duckdb", comments=False)[:60]
             self._fields[measure] = self._reading.fresh(kind, title, range_)
         return self._fields[measure]
 
@@ -174,13 +175,13 @@ def _checked(node: exp.Window, columns: Columns) -> exp.Expr:
     return inside
 
 
-def _measure(node: exp.Expr, hook: Hook) -> tuple[UnitMeasure, Type]:
+def _measure(node: exp.Expr, hook: Hook, columns: Columns) -> tuple[UnitMeasure, Type]:
     aggregate = unwrapped(node, hook)
     function = aggregate.function
     if isinstance(function, exp.CountIf) or (
         isinstance(function, exp.Count) and not isinstance(function.this, exp.Distinct)
     ):
-        return UnitMeasure(UnitKind.COUNT, counted(aggregate, hook)), Type.INTEGER
+        return UnitMeasure(UnitKind.COUNT, counted(aggregate, hook, columns)), Type.INTEGER
     kind = _KINDS.get(type(function))
     if kind is None:
         raise refusal("inner_query", node, "this is not computed per person", hint=_HINT)

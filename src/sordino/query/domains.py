@@ -57,6 +57,7 @@ class Lists:
     meanings: dict[str, Scalar] = field(default_factory=dict)  # of computed fields, by name
     _found: dict[str, Domain] = field(default_factory=dict)
     _steps: int = 0
+    _extra: int = 0  # steps to leave values out again
 
     def of(self, scalar: Scalar) -> Domain:
         """Return all values that a scalar is expected to have, or None if no short list holds them.
@@ -75,6 +76,20 @@ class Lists:
             case Call():
                 return self._of_call(scalar)
 
+    def known(self, wanted: Field) -> Domain:
+        """Return the list of a field, or None if there is none or it takes too long to find."""
+        try:
+            return self._of_field(wanted)
+        except TooMuchWork:
+            return None
+
+    def affords(self, steps: int) -> bool:
+        """Tell whether the question may take so many further steps, and count them if so."""
+        if self._extra + steps > _STEPS_IN_ALL:
+            return False
+        self._extra += steps
+        return True
+
     def _of_field(self, known: Field) -> Domain:
         if known.domain is not None or known.name not in self.meanings:
             return known.domain
@@ -83,7 +98,7 @@ class Lists:
         return self._found[known.name]
 
     def _of_call(self, call: Call) -> Domain:
-        found = self._composed(call) if _branches(call) else self._evaluated(call)
+        found = self._composed(call) if branches(call) else self._evaluated(call)
         return found or _of_part(call) or _of_range(call)
 
     def _composed(self, call: Call) -> Domain:
@@ -212,7 +227,7 @@ def _days(years: Range) -> tuple[date, ...] | None:
     return tuple(first + timedelta(days=n) for n in range(count)) if count <= MOST else None
 
 
-def _branches(scalar: Scalar) -> bool:
+def branches(scalar: Scalar) -> bool:
     """Tell whether a value may come from elsewhere than the lists of the fields."""
     return any(isinstance(p, Call) and p.operation in _BRANCHING for p in _parts(scalar))
 

@@ -27,6 +27,7 @@ CODES: dict[str, type[QueryError]] = {
     "nested_aggregate": Unsupported,
     "no_bounds": MissingBound,
     "no_from": Unsupported,
+    "no_groups": Unsupported,
     "no_keys": MissingBound,
     "no_measure": Unsupported,
     "not_select": Unsupported,
@@ -84,21 +85,26 @@ def span_of(node: exp.Expr) -> Span | None:
     return None
 
 
-def nearest(name: str, names: list[str]) -> str:
-    """Return a hint that names what exists: one close name, or all of them."""
+def nearest(name: str, names: list[str], instead: str = "") -> str:
+    """Return a hint that names what exists: one close name, or all of them, or another hint."""
     close = get_close_matches(name.casefold(), [known.casefold() for known in names], n=1)
     if close:
-        return f"did you mean {next(n for n in names if n.casefold() == close[0])}?"
+        found = f"did you mean {next(n for n in names if n.casefold() == close[0])}?"
+        return f"{found} or {instead}" if instead else found
+    if instead:
+        return instead
     return f"there are {', '.join(names)}" if names else ""
 
 
 def _closed(sql: str, start: int, stop: int) -> int:
-    """Return where a span ends once its open parentheses are closed, if they close soon."""
+    """Return where a span ends once its open parentheses are closed, if they are."""
     open_ = sql.count("(", start, stop) - sql.count(")", start, stop)
-    while open_ > 0 and stop < len(sql):
-        if sql[stop] == ")":
-            open_ -= 1
-        elif not sql[stop].isspace():
-            break
-        stop += 1
-    return stop
+    quoted = False
+    for place in range(stop, len(sql)):
+        if open_ <= 0:
+            return place
+        if sql[place] == "'":
+            quoted = not quoted
+        elif not quoted:
+            open_ += (sql[place] == "(") - (sql[place] == ")")
+    return len(sql) if open_ <= 0 else stop

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -124,8 +125,11 @@ class Reading:
             )
 
 
-def find(columns: Columns, node: exp.Column) -> Named:
-    """Return the column that a name means; names are the same in any case of letters."""
+def find(columns: Columns, node: exp.Column, others: Sequence[str] = ()) -> Named:
+    """Return the column that a name means; names are the same in any case of letters.
+
+    ``others`` are further names that would be understood here, for the hint.
+    """
     if isinstance(node.this, exp.Star):
         raise refusal("star", node, "* names no single column", hint="name one")
     name, source = node.name.casefold(), node.table.casefold()
@@ -143,10 +147,10 @@ def find(columns: Columns, node: exp.Column) -> Named:
         if len(sources) == 1:
             hint = "give one of them another name with AS in the inner query"
         raise refusal("ambiguous", node, f"{node.name!r} means several columns", hint=hint)
-    raise _unknown(columns, node)
+    raise _unknown(columns, node, others)
 
 
-def _unknown(columns: Columns, node: exp.Column) -> QueryError:
+def _unknown(columns: Columns, node: exp.Column, others: Sequence[str]) -> QueryError:
     sources = list(dict.fromkeys(column.source for column in columns))
     wanted = node.table.casefold()
     if wanted and wanted not in {source.casefold() for source in sources}:
@@ -159,9 +163,34 @@ def _unknown(columns: Columns, node: exp.Column) -> QueryError:
     within = [c for c in columns if not wanted or c.source.casefold() == wanted]
     where = node.table or (sources[0] if len(sources) == 1 else "")
     message = f"there is no column {node.name!r}" + (f" in {where}" if where else "")
-    return refusal(
-        "unknown_column", node, message, hint=nearest(node.name, [c.name for c in within])
-    )
+    names = [*others, *(column.name for column in within)]
+    hint = nearest(node.name, names, _meant(node, names))
+    return refusal("unknown_column", node, message, hint=hint)
+
+
+def _meant(node: exp.Column, names: Sequence[str]) -> str:
+    """Return a hint for a name that stands where its quotes are missing or the wrong ones."""
+    for name in names:
+        first = re.match(r"\w*", name)
+        if name.isidentifier() or first is None or not first[0]:
+            continue
+        if first[0].casefold() == node.name.casefold():
+            return f'write "{name}" in double quotes'
+    if not node.table and _beside_text(node):
+        return f"text stands in single quotes, as in '{node.name[:40]}'"
+    return ""
+
+
+def _beside_text(node: exp.Column) -> bool:
+    """Tell whether a name stands where text would be compared with a column."""
+    above = node.parent
+    if isinstance(above, exp.In):
+        return above.this is not node
+    if isinstance(above, exp.Like | exp.ILike):
+        return above.expression is node
+    if not isinstance(above, exp.EQ | exp.NEQ):
+        return False
+    return isinstance(above.left, exp.Column) and isinstance(above.right, exp.Column)
 
 
 def named_anew(columns: Columns, source: str) -> Columns:

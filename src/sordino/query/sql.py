@@ -16,13 +16,14 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from sordino.errors import QueryError, Span
-from sordino.query import whitelist
+from sordino.query import whitelist, words
 from sordino.query.bind import question
 from sordino.query.catalog import Catalog
 from sordino.query.domains import PublicValues
 from sordino.query.refusals import located, refusal
 from sordino.query.scope import Reading
 from sordino.query.tree import Query
+from sordino.query.words import Words
 
 LONGEST = 20_000  # bytes
 
@@ -55,9 +56,13 @@ def parse(text: str, catalog: Catalog, public: PublicValues | None = None) -> Qu
 
 def _parsed(text: str, catalog: Catalog, public: PublicValues | None) -> Query:
     _check_text(text)
-    select = _statement(text)
-    whitelist.check(select)
-    return question(select, Reading(catalog, public), text)
+    written, select = _statement(text, catalog)
+    whitelist.measure(select)
+    words.place(select, written)
+    whitelist.check(select, written)
+    asked = question(select, Reading(catalog, public), text)
+    words.check_complete(select, written)
+    return asked
 
 
 def _check_text(text: str) -> None:
@@ -76,8 +81,9 @@ def _check_text(text: str) -> None:
         )
 
 
-def _statement(text: str) -> exp.Select:
-    statements = [part for part in _trees(text) if part is not None]
+def _statement(text: str, catalog: Catalog) -> tuple[Words, exp.Select]:
+    written, trees = _trees(text, catalog)
+    statements = [part for part in trees if part is not None]
     statements = [part for part in statements if not isinstance(part, exp.Semicolon)]
     if len(statements) != 1:
         message = "there is no question here" if not statements else "ask one question at a time"
@@ -91,20 +97,23 @@ def _statement(text: str) -> exp.Select:
             why="a question reads, and is answered with noise",
             hint="write one SELECT, without UNION and the like",
         )
-    return statement
+    return written, statement
 
 
-def _trees(text: str) -> list[exp.Expr | None]:
+def _trees(text: str, catalog: Catalog) -> tuple[Words, list[exp.Expr | None]]:
     """Return what the parser makes of a text, and refuse it on any error of the parser."""
     try:
-        _check_numbers(text)
-        return list(sqlglot.parse(text, read="duckdb"))
+        written = words.words(text)
+        _check_numbers(written)
+        words.check_calls(written)
+        return written, list(sqlglot.parse(text, read="duckdb"))
     except ParseError as error:
         raise refusal(
             "syntax",
             _place(error, text),
             "this is not SQL that can be read",
-            hint="check commas, parentheses and quotes near the mark",
+            hint=_reserved(written, catalog)
+            or "check commas, parentheses and quotes near the mark",
         ) from None
     except (RecursionError, QueryError):
         raise
@@ -114,10 +123,18 @@ def _trees(text: str) -> list[exp.Expr | None]:
         raise refusal("syntax", None, "this is not SQL that can be read", hint=hint) from None
 
 
-def _check_numbers(text: str) -> None:
+def _reserved(written: Words, catalog: Catalog) -> str:
+    """Return a hint if a column is named by a word of SQL, which has to be quoted then."""
+    names = {column.name.casefold() for table in catalog.tables for column in table.columns}
+    for token in written.tokens:
+        if token.text.casefold() in names and token.token_type in words.RESERVED:
+            return f'if you mean the column, write "{token.text}" in double quotes'
+    return ""
+
+
+def _check_numbers(written: Words) -> None:
     """Refuse a number that runs into a word, such as 0x1F: readers disagree on what it means."""
-    tokens = sqlglot.tokenize(text, read="duckdb")
-    for token, following in pairwise(tokens):
+    for token, following in pairwise(written.tokens):
         number = token.token_type is sqlglot.TokenType.NUMBER
         if number and following.start == token.end + 1 and following.text[:1].isidentifier():
             raise refusal(

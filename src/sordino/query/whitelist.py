@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sordino.errors import QueryError
-from sordino.query.refusals import refusal
+from sordino.errors import QueryError, Span
+from sordino.query.refusals import refusal, span_of
+from sordino.query.words import Words
 
 DEEPEST = 60
 NODES = 2_000
@@ -119,6 +120,9 @@ ALLOWED: dict[NodeType, tuple[str, ...]] = {
 _SUBQUERIES = (exp.Exists, exp.Any, exp.All, exp.Select, exp.Subquery)
 _FIELDS = ("db", "catalog")
 
+_NOW = "write the moment, as in TIMESTAMP '2024-05-01 12:00:00'"
+_NAMED = {"now": _NOW, "get_current_timestamp": _NOW}
+_ONE = "rows have no order here; MIN(x) OVER (PARTITION BY unit) and the like look at one person"
 _HINTS: dict[NodeType, str] = {
     exp.IntDiv: "write FLOOR(a / b)",
     exp.DPipe: "group by both columns instead of joining their text",
@@ -133,29 +137,35 @@ _HINTS: dict[NodeType, str] = {
     exp.ArgMin: "use MIN(x) or MODE(x)",
     exp.NullSafeEQ: "write x = y OR (x IS NULL AND y IS NULL)",
     exp.NullSafeNEQ: "write x <> y",
+    exp.Array: "write one QUANTILE for each share, or IN (...) for a list",
+    exp.Mod: "write x - 10 * FLOOR(x / 10)",
+    **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank, exp.Lag, exp.Lead), _ONE),
+    **dict.fromkeys((exp.FirstValue, exp.LastValue), _ONE),
     exp.CurrentDate: "write the day, as in DATE '2024-05-01'",
-    exp.CurrentTimestamp: "write the moment, as in TIMESTAMP '2024-05-01 12:00:00'",
+    exp.CurrentTimestamp: _NOW,
+    exp.TimeToStr: "use DATE_TRUNC('month', x), or parts such as year(x)",
 }
 
 
-def check(tree: exp.Select) -> None:
-    """Refuse a tree that is too large, or that has a node or an argument that is not listed."""
-    _measure(tree)
+def check(tree: exp.Select, written: Words) -> None:
+    """Refuse a tree that has a node or an argument that is not listed."""
     for node in tree.walk():
         _refuse_subqueries(node)
+        if isinstance(node, exp.Window) and type(node.this) not in ALLOWED:
+            raise _unlisted(node.this, written)
         if isinstance(node, exp.Select) and not node.expressions:
             raise refusal("syntax", node, "SELECT lists no column", hint="add COUNT(*)")
         allowed = ALLOWED.get(type(node))
         if allowed is None:
-            raise _unlisted(node)
+            raise _unlisted(node, written)
         for name in _arguments(node):
             if name not in allowed:
-                raise _argument(node, name)
+                raise _argument(node, name, written)
         if isinstance(node, exp.Anonymous) and _function(node).lower() not in ANONYMOUS:
-            raise _unlisted(node)
+            raise _unlisted(node, written)
 
 
-def _measure(tree: exp.Expr) -> None:
+def measure(tree: exp.Expr) -> None:
     """Refuse a tree of too many nodes or levels, without recursion."""
     waiting, count = [(tree, 1)], 0
     while waiting:
@@ -187,12 +197,35 @@ def _refuse_subqueries(node: exp.Expr) -> None:
         return
     if isinstance(node, exp.Subquery) and above in (exp.From, exp.Join):
         return
+    if isinstance(node, exp.Any | exp.All) and node.find(exp.Select) is None:
+        raise refusal("construct", node, "ANY and ALL are not answered", hint="use IN (...)")
+    exists = isinstance(node, exp.Exists)
     raise refusal(
         "subquery",
         node,
         "a question inside a condition or a column is not answered",
         why="each row would then depend on the rows of other people",
-        hint="put the query into FROM, or compute a column per person and join it on the unit",
+        hint="join on the unit, as in JOIN (SELECT unit FROM ... GROUP BY unit) AS q USING (unit)"
+        if exists
+        else "ask for that number first, and write it in its place",
+    )
+
+
+def _membership(node: exp.In) -> QueryError:
+    """Return why IN (SELECT ...) is refused, and the join that says the same about people."""
+    unit = node.this.name if isinstance(node.this, exp.Column) else "unit"
+    hint = "JOIN (SELECT {} FROM ... GROUP BY {}) AS q USING ({})"
+    if isinstance(node.parent, exp.Not):
+        hint = (
+            "LEFT JOIN (SELECT {}, COUNT(*) AS n FROM ... GROUP BY {}) AS q USING ({}) "
+            "and WHERE q.n IS NULL"
+        )
+    return refusal(
+        "subquery",
+        node,
+        "IN (SELECT ...) is not answered",
+        why="each row would then depend on the rows of other people",
+        hint=f"if {unit} is the unit, {hint.format(unit, unit, unit)}; otherwise list the values",
     )
 
 
@@ -200,10 +233,12 @@ def _function(node: exp.Expr) -> str:
     return str(node.this) if isinstance(node, exp.Anonymous) else str(node.key)
 
 
-def _unlisted(node: exp.Expr) -> QueryError:
+def _unlisted(node: exp.Expr, written: Words) -> QueryError:
     if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
         node = node.this
     hint = _HINTS.get(type(node), "")
+    if isinstance(node, exp.Anonymous):
+        hint = _NAMED.get(str(node.this).casefold(), "")
     if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
         return refusal(
             "parameter", node, "a question has no parameters", hint="write the value in its place"
@@ -218,11 +253,12 @@ def _unlisted(node: exp.Expr) -> QueryError:
         )
     if isinstance(node, exp.Escape):
         return refusal("like", node, "LIKE has no ESCAPE here", hint="use % and _ alone")
-    if isinstance(node, exp.Anonymous | exp.Func) and not isinstance(node, exp.Connector):
+    sign = isinstance(node, exp.Connector | exp.Array | exp.Mod)
+    if isinstance(node, exp.Anonymous | exp.Func) and not sign:
         return refusal(
             "function",
             node,
-            f"the function {_named(node)} is not allowed",
+            f"the function {_named(node, written)} is not allowed",
             why="only functions that never fail and look at one row are allowed",
             hint=hint or "docs/sql.md lists the functions",
         )
@@ -235,13 +271,23 @@ def _unlisted(node: exp.Expr) -> QueryError:
     )
 
 
-def _named(node: exp.Expr) -> str:
+def _named(node: exp.Expr, written: Words) -> str:
+    """Return the name of a function as the analyst wrote it, or else as the parser calls it."""
+    if "start" in node.meta:
+        return written.text[node.meta["start"] : node.meta["end"] + 1][:40]
     if isinstance(node, exp.Anonymous):
         return str(node.this)[:40]
     return node.sql_name() if isinstance(node, exp.Func) else node.key
 
 
-_SIGNS = {"DPipe": "||", "Mod": "%", "IntDiv": "//", "Pow": "^", "Bracket": "[...]"}
+_SIGNS = {
+    "DPipe": "||",
+    "Mod": "%",
+    "IntDiv": "//",
+    "Pow": "^",
+    "Bracket": "[...]",
+    "Array": "[...]",
+}
 
 
 def _spaced(name: str) -> str:
@@ -272,13 +318,8 @@ _CODES: dict[tuple[NodeType, str], tuple[str, str, str]] = {
         "write OVER (PARTITION BY unit) alone",
     ),
     (exp.Table, "joins"): ("join", "a list of tables is not answered", "use JOIN ... ON"),
-    (exp.Table, "db"): ("unknown_table", "a table has one name here", "write the name alone"),
     (exp.Column, "db"): ("unknown_column", "a column is table.column here", "leave the rest out"),
-    (exp.In, "query"): (
-        "subquery",
-        "IN (SELECT ...) is not answered",
-        "list the values, or join a public table",
-    ),
+    (exp.Group, "all"): ("construct", "GROUP BY ALL is not answered", "list the keys"),
     (exp.With, "recursive"): ("inner_query", "WITH RECURSIVE is not answered", "leave it out"),
     (exp.DataType, "expressions"): ("type", "a type has no parameters here", "write DOUBLE"),
     (exp.Ordered, "nulls_first"): (
@@ -289,7 +330,7 @@ _CODES: dict[tuple[NodeType, str], tuple[str, str, str]] = {
 }
 
 
-def _argument(node: exp.Expr, name: str) -> QueryError:
+def _argument(node: exp.Expr, name: str, written: Words) -> QueryError:
     if isinstance(node, exp.Join):
         return refusal(
             "join",
@@ -298,15 +339,52 @@ def _argument(node: exp.Expr, name: str) -> QueryError:
             why="it would pair rows of different people",
             hint="use JOIN or LEFT JOIN with ON",
         )
+    at = _marked(node, name, written)
+    if isinstance(node, exp.In) and name == "query":
+        return _membership(node)
+    if isinstance(node, exp.Table) and name == "db":
+        return refusal(
+            "unknown_table", node, "a table has one name here", hint=f"write {node.name} alone"
+        )
     found = _CODES.get((type(node), name))
     if found is not None:
         code, message, hint = found
-        return refusal(code, node, message, hint=hint)
+        return refusal(code, at, message, hint=hint)
     part = name.strip("_").replace("_", " ")
     return refusal(
         "construct",
-        node,
+        at,
         f"{_spaced(type(node).__name__)} with {part} is not allowed",
         why="only what is known to keep people apart is allowed",
         hint="docs/sql.md lists what can be asked",
     )
+
+
+# The word that an argument is written with, where the argument itself says no place.
+_WORDS = {
+    "distinct": "distinct",
+    "offset": "offset",
+    "qualify": "qualify",
+    "windows": "window",
+    "locks": "for",
+    "sample": "sample",
+    "all": "all",
+    "nulls_first": "nulls",
+    "recursive": "recursive",
+    "materialized": "materialized",
+    "symmetric": "symmetric",
+    "ordinality": "ordinality",
+}
+
+
+def _marked(node: exp.Expr, name: str, written: Words) -> Span | None:
+    """Return where an argument stands: from its word, if it has one, to its own end."""
+    known = span_of(node)
+    value = node.args.get(name)
+    inside = isinstance(value, exp.Expr) and any("start" in part.meta for part in value.walk())
+    own = span_of(value) if inside and isinstance(value, exp.Expr) else None
+    before = known[0] if known is not None and not isinstance(node, exp.Select | exp.With) else 0
+    token = written.find(_WORDS[name], before) if name in _WORDS else None
+    if token is None:
+        return known
+    return token.start, max(token.end + 1, own[1] if own is not None else 0)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias, assert_never
 
+from sordino.exact.rounding import down, up
 from sordino.plan.bounded import Crowded
-from sordino.plan.plan import Direct, Mean, Plan, Spread
+from sordino.plan.plan import Added, Direct, Mean, Plan, Ranked, Spread
 from sordino.query.tree import Kind, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
 from sordino.release.chosen import Picked
@@ -53,8 +54,12 @@ class Drawn:
                 assert_never(formula)
         if isinstance(found, Picked):
             return found
+        public = self.plan.query.measures[index].range
+        if isinstance(formula, Direct) and public is not None and self._is_ranked(formula.release):
+            found = found.clip(down(public.low), up(public.high))
         whole = self.type_of(index) is Type.INTEGER
-        return shown(found, self.options, whole=whole, count=kind in COUNTS)
+        fine = isinstance(formula, Direct) and self._is_fine(formula.release)
+        return shown(found, self.options, whole=whole, count=kind in COUNTS, fine=fine)
 
     def diagnostic(self, release: int) -> Span:
         """Return a count that was released besides, as it is shown.
@@ -62,7 +67,11 @@ class Drawn:
         Guarantee: post-processing of what was drawn.
         """
         return shown(
-            self._span(release, self.plan.confidence), self.options, whole=True, count=False
+            self._span(release, self.plan.confidence),
+            self.options,
+            whole=True,
+            count=False,
+            fine=self._is_fine(release),
         )
 
     def by_group(self, release: int) -> bool:
@@ -85,6 +94,14 @@ class Drawn:
         scalars += [key.scalar for key in post.order] + ([post.having] if post.having else [])
         found = (kind for scalar in scalars for at, kind in _types(scalar) if at == index)
         return next(found, Type.REAL)
+
+    def _is_ranked(self, release: int) -> bool:
+        return isinstance(self.plan.releases[release], Ranked)
+
+    def _is_fine(self, release: int) -> bool:
+        """Tell whether a noisy column moves in steps of less than 1."""
+        found = self.plan.releases[release]
+        return isinstance(found, Added) and found.step.denominator != 1
 
     def _draw(self, release: int, level: Fraction) -> Span | Picked:
         draw = self.draws[release]

@@ -6,26 +6,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeAlias, assert_never
 
+from sordino.plan.expect import measures_in
 from sordino.plan.plan import Added, Chosen, Direct, Mean, Plan, Ranked, Spread
-from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
 
 Event: TypeAlias = "tuple[int, str]"  # a release, and what of it must not be too far off
-
-
-def measures_of(scalar: PostScalar) -> frozenset[int]:
-    """Return the measures that an expression depends on.
-
-    Guarantee: none needed; public inputs only.
-    """
-    match scalar:
-        case MeasureRef():
-            return frozenset({scalar.index})
-        case PostCall():
-            return frozenset().union(*map(measures_of, scalar.arguments))
-        case KeyRef() | Literal():
-            return frozenset()
-        case _:
-            assert_never(scalar)
 
 
 def level_for(plan: Plan, measures: frozenset[int]) -> Fraction:
@@ -44,7 +28,7 @@ def level_of_release(plan: Plan, release: int) -> Fraction:
 
     Guarantee: none needed; public inputs only.
     """
-    columns = [measures_of(output.scalar) for output in plan.query.post.outputs]
+    columns = [measures_in(output.scalar) for output in plan.query.post.outputs]
     columns += [frozenset({at}) for at in range(len(plan.formulas))]
     return max(
         (

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.rounding import down, up
+from sordino.plan.expect import accuracy_of
 from sordino.plan.plan import Added
 from sordino.release.groups import NOWHERE, Integers
 
@@ -57,7 +58,7 @@ class Noisy:
 
         Guarantee: post-processing of noisy numbers.
         """
-        far = int(self.release.mechanism.accuracy(confidence=level))
+        far = int(accuracy_of(self.release.mechanism, level))
         step = self.release.step
         return Span(
             _scaled(self.steps, step, 0),

@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+from sordino.answer.certificate import NOT_COVERED, person_of
 from sordino.answer.column import Column, half_width
-from sordino.answer.numbers import number_pair, plain
-from sordino.exact.rational import brief
-from sordino.plan.bounded import Ranks, Total
-from sordino.plan.plan import Direct, Plan, Ranked
-from sordino.query.tree import Call, Field, Kind, Measure, Scalar
-from sordino.query.types import Range, Type
+from sordino.answer.numbers import number_pair, several
+from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
+from sordino.plan.expect import accuracy_of, measures_in, short
+from sordino.plan.limits import how_many_groups
+from sordino.plan.naming import in_words, named
+from sordino.plan.plan import Added, Direct, Plan, Ranked
+from sordino.query.tree import Call, Scalar
+from sordino.query.types import Type
 from sordino.release.drawn import COUNTS, Drawn
+from sordino.release.left_out import rows_left_out
 from sordino.release.levels import level_of_release
 from sordino.release.ranked import beyond
 
 _LIKELY = 0.95
+_SMALL = 1000  # a step so many times smaller than the half-width is not worth a word
 
 
 def notes_of(drawn: Drawn, columns: tuple[Column, ...]) -> tuple[str, ...]:
@@ -23,70 +28,93 @@ def notes_of(drawn: Drawn, columns: tuple[Column, ...]) -> tuple[str, ...]:
     Guarantee: none needed; public inputs, and post-processing of what was drawn.
     """
     plan = drawn.plan
-    found = [*_uncovered(plan), *_keys(plan), *_choices(columns), *_extremes(drawn)]
-    found += [*_post(drawn), *_counted(drawn)]
+    uncovered = [*_limits(plan), *_clamps(plan), *_grids(plan)]
+    found = [NOT_COVERED + text for text in uncovered]
+    found += [*_keys(plan), *_choices(columns), *_extremes(drawn), *_post(drawn), *_counted(drawn)]
     if any(None in (column.low or ()) for column in columns):
         found.append("? stands where no error bar can be given, as when a divisor may be 0")
     return tuple(found)
 
 
-def _uncovered(plan: Plan) -> list[str]:
-    """Say how far the exact value, which the error bars are about, is from all rows as they are."""
-    found = list(_limits(plan))
-    ranges = {(m.argument, m.range) for m in plan.query.measures if m.range is not None}
-    clamps = sorted({_clamp(argument, wide) for argument, wide in ranges if wide is not None})
-    found += [f"error bars do not cover clamping: {text}" for text in clamps]
-    grids = sorted({t.exponent for t in _totals(plan) if t.argument.type is Type.REAL})
-    found += [
-        f"error bars do not cover rounding: values are added up in steps of {2.0**e:.3g}"
-        for e in grids
-    ]
-    return found
+# How far the exact value, which the error bars are about, is from all rows as they are. -----------
 
 
 def _limits(plan: Plan) -> list[str]:
-    shares = plan.bounded.shares
+    shares, parts, keys = plan.bounded.shares, plan.bounded.parts, plan.query.keys
     if shares.alone:
         return []
-    found = [f"a unit counts with at most {shares.rows} rows; if it has more, each counts in part"]
-    if shares.rows_per_group is not None:
-        found.append(f"in each group a unit counts with at most {shares.rows_per_group} rows")
-    if shares.groups is not None:
-        found.append(f"of each unit at most {shares.groups} groups count, chosen at random")
-    if any(measure.kind is Kind.COUNT_DISTINCT for measure in plan.query.measures):
-        found.append(f"of each unit at most {shares.rows} distinct values count")
-    return [f"error bars do not cover limits: {text}" for text in found]
+    counted = [s for part in parts if isinstance(part, Cells) for s in part.statistics]
+    weighed = any(isinstance(s, RowCount | Total) for s in counted)
+    weighed |= any(isinstance(part, Ranks | Votes) for part in parts)
+    found = []
+    if weighed:
+        found.append(several(shares.rows, "row"))
+        if shares.rows_per_group is not None:
+            found.append(f"{several(shares.rows_per_group, 'row')} in a group")
+    if keys and shares.groups is not None and shares.groups != how_many_groups(keys):
+        found.append(f"{several(shares.groups, 'group')} drawn by lot")
+    found += [several(p.most, "distinct value") for p in parts if isinstance(p, Distinct)]
+    if not found:
+        return []
+    part = "; more rows count in part" if weighed else ""
+    return [f"of each {person_of(plan.people)} at most {', '.join(found)} count{part}"]
 
 
-def _clamp(argument: Scalar | None, wide: Range) -> str:
-    name = argument.title if isinstance(argument, Field) else "an expression"
+def _clamps(plan: Plan) -> list[str]:
+    """Say what values are clamped to, once for each argument."""
+    found: dict[str, None] = {}
+    for at, measure in enumerate(plan.query.measures):
+        if measure.argument is not None and measure.range is not None:
+            name = named(_inside(measure.argument)) or f"the argument of {_title(plan, at)}"
+            found[f"{name} counts as within {in_words(measure.range)}"] = None
+    return ["; ".join(found)] if found else []
+
+
+def _inside(argument: Scalar) -> Scalar:
+    """Return what a clamp is about."""
     if isinstance(argument, Call) and argument.operation == "clamp":
-        inner = argument.arguments[0]
-        name = inner.title if isinstance(inner, Field) else name
-    low, high = (plain(int(x)) if x.denominator == 1 else brief(x) for x in (wide.low, wide.high))
-    return f"values of {name} count as within {low} to {high}"
+        return argument.arguments[0]
+    return argument
 
 
-def _totals(plan: Plan) -> list[Total]:
-    return [
-        statistic
-        for part in plan.bounded.parts
-        for statistic in getattr(part, "statistics", ())
-        if isinstance(statistic, Total)
-    ]
+def _grids(plan: Plan) -> list[str]:
+    """Say to which steps values are rounded, where that can be seen at all."""
+    found: dict[str, None] = {}
+    for release in plan.releases:
+        part = plan.bounded.parts[release.part]
+        if not isinstance(release, Added) or not isinstance(part, Cells):
+            continue
+        total = part.statistics[release.column]
+        if not isinstance(total, Total) or total.argument.type is not Type.REAL:
+            continue
+        far = accuracy_of(release.mechanism, plan.confidence) * float(release.step)
+        step = 2.0 ** (total.exponent * total.power)
+        if step * _SMALL > far:
+            name = named(_inside(total.argument)) or "what is added up"
+            found[f"{name} is rounded to steps of {short(2.0**total.exponent)}"] = None
+    return list(found)
+
+
+def _title(plan: Plan, measure: int) -> str:
+    """Return the title of the first column that shows a measure."""
+    outputs = plan.query.post.outputs
+    return next((o.title for o in outputs if measure in measures_in(o.scalar)), "a measure")
+
+
+# Which groups and rows there are. -----------------------------------------------------------------
 
 
 def _keys(plan: Plan) -> list[str]:
-    if plan.keys is not None:
-        many = plan.keys.count_for(_LIKELY)
-        return [
-            "groups that few units have are withheld: one that "
-            f"{many:,} units have is shown with probability {_LIKELY:g}"
-        ]
-    lists = [key for key in plan.query.keys if key.bins is None]
-    if any(key.other is None for key in lists):
-        return ["rows whose key is not declared are left out; every declared group is shown"]
-    return []
+    left_out = [f"{text} are left out" for text in rows_left_out(plan.query.keys)]
+    if plan.keys is None:
+        return left_out
+    many, name = plan.keys.count_for(_LIKELY), plan.people
+    name = name if name.endswith("s") else "people"
+    lower = "; a smaller groups= lowers that" if plan.keys.groups > 1 else ""
+    withheld = (
+        f"groups of few {name} are withheld: one of {many:,} is shown with {100 * _LIKELY:g} %"
+    )
+    return [*left_out, withheld + lower]
 
 
 def _choices(columns: tuple[Column, ...]) -> list[str]:
@@ -96,10 +124,9 @@ def _choices(columns: tuple[Column, ...]) -> list[str]:
             continue
         sure = "" if column.confidence is None else f" with {100 * float(column.confidence):g} %"
         each, best = ("each choice", "last of the best") if column.listed else ("it", "best")
-        rows = plain(float(f"{column.gap:.3g}"))
         found.append(
-            f"{column.title} is chosen by noisy votes:{sure} {each} has at most {rows} rows "
-            f"less than the {best}"
+            f"{column.title} is chosen by noisy votes:{sure} {each} has at most "
+            f"{several(float(f'{column.gap:.3g}'), 'row')} less than the {best}"
         )
     return found
 
@@ -107,7 +134,7 @@ def _choices(columns: tuple[Column, ...]) -> list[str]:
 def _extremes(drawn: Drawn) -> list[str]:
     """Say that a minimum or maximum is a quantile close to the end, and how close."""
     plan, found = drawn.plan, []
-    for measure, formula in zip(plan.query.measures, plan.formulas, strict=True):
+    for at, formula in enumerate(plan.formulas):
         if not isinstance(formula, Direct):
             continue
         release = plan.releases[formula.release]
@@ -120,38 +147,27 @@ def _extremes(drawn: Drawn) -> list[str]:
         rows = beyond(release, part, level) / plan.bounded.shares.coarse_steps
         side = "below" if release.toward == 0 else "above"
         found.append(
-            f"{measure.kind.upper()} is answered by an extreme quantile: about "
-            f"{plain(float(f'{rows:.3g}'))} rows "
-            f"lie {side} it; in a smaller group it says nothing"
+            f"{_title(plan, at)} is a quantile with about {several(rows, 'row')} {side} it; "
+            "of smaller groups it says nothing"
         )
     return found
+
+
+# What was done to noisy numbers. ------------------------------------------------------------------
 
 
 def _post(drawn: Drawn) -> list[str]:
-    """Say what was done to noisy numbers."""
     options, post = drawn.options, drawn.plan.query.post
-    counts = [m for m in drawn.plan.query.measures if m.kind in COUNTS]
+    counts = any(m.kind in COUNTS for m in drawn.plan.query.measures)
     found = []
     if counts and options.consistent:
-        found.append(
-            "post-processing: counts are whole, not negative, and over all groups they add up to "
-            "the total of the noisy counts"
-        )
+        found.append("counts are made whole and not negative, with the total of the noisy ones")
     elif counts and options.nonnegative:
-        found.append("post-processing: counts below 0 are shown as 0")
-    if options.integer and not drawn.plan.bounded.shares.alone and _rounds(drawn):
-        found.append("post-processing: whole numbers are rounded, which the error bars include")
-    if post.having is not None or (post.limit is not None and drawn.plan.query.keys):
-        found.append(
-            "rows are kept by their noisy values; error bars hold for a group picked beforehand, "
-            "less often for those that were kept"
-        )
+        found.append("counts below 0 are shown as 0")
+    noisy_order = post.limit is not None and any(measures_in(key.scalar) for key in post.order)
+    if noisy_order or (post.having is not None and measures_in(post.having)):
+        found.append("rows are kept by their noisy values; for those that are, ± holds less often")
     return found
-
-
-def _rounds(drawn: Drawn) -> bool:
-    kinds: list[Measure] = list(drawn.plan.query.measures)
-    return any(drawn.type_of(at) is Type.INTEGER for at in range(len(kinds)))
 
 
 def _counted(drawn: Drawn) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, assert_never
 
 from sordino.answer.column import Column, End, Held
 from sordino.exact.rounding import down, up
+from sordino.plan.expect import measures_in
 from sordino.query.tree import (
     Key,
     KeyRef,
@@ -27,7 +28,7 @@ from sordino.query.tree import (
 from sordino.query.types import Type, Value
 from sordino.release.chosen import Picked
 from sordino.release.drawn import Drawn
-from sordino.release.levels import level_for, measures_of
+from sordino.release.levels import level_for
 from sordino.release.near import Near, exactly, operate
 from sordino.release.noise import Span
 
@@ -49,7 +50,7 @@ def columns_of(drawn: Drawn) -> tuple[Column, ...]:
 
 def _output(drawn: Drawn, output: Output) -> Column:
     """Return one column, with intervals at the confidence of the plan."""
-    measures = measures_of(output.scalar)
+    measures = measures_in(output.scalar)
     level = level_for(drawn.plan, measures)
     scalar = output.scalar
     if isinstance(scalar, MeasureRef):
@@ -157,7 +158,7 @@ def _sorted(rows: list[int], ordered: Ordered, values: list[Any]) -> list[int]:
 
 
 def _values(drawn: Drawn, scalar: PostScalar) -> list[Any]:
-    level = level_for(drawn.plan, measures_of(scalar))
+    level = level_for(drawn.plan, measures_in(scalar))
     return [near.value for near in _evaluate(drawn, scalar, level)]
 
 
@@ -204,7 +205,7 @@ def _binned(drawn: Drawn, scalar: PostScalar) -> Key | None:
 
 def _evaluate(drawn: Drawn, scalar: PostScalar, level: Fraction) -> list[Near]:
     """Return an expression for every group."""
-    found = {at: _nears(drawn.measure(at, level)) for at in measures_of(scalar)}
+    found = {at: _nears(drawn.measure(at, level)) for at in measures_in(scalar)}
     value = _compiled(drawn, scalar, found)
     return [value(row) for row in range(len(drawn.groups.keys))]
 

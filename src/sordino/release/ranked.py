@@ -36,7 +36,9 @@ _LEAST = Fraction(1, 2**30)  # a quantile about as close to the end as any
 
 @dataclass(frozen=True, slots=True)
 class Pile:
-    """The records of one group: buckets that hold some, and how many.
+    """The records of one group: buckets that hold some, in their order, and how many.
+
+    Order is for speed alone: the three draws of each quantile then sort what is sorted already.
 
     Guarantee: none by itself; private, as the data is.
     """
@@ -45,18 +47,21 @@ class Pile:
     counts: Integers
 
     def with_records(self, bucket: int, many: int) -> Pile:
-        """Return the same records and public ones at a bucket.
+        """Return the same records and public ones at the first or the last bucket.
 
         Guarantee: none by itself; neighbours stay neighbours.
         """
-        return Pile(np.append(self.buckets, bucket), np.append(self.counts, many))
+        more = (np.array([n], dtype=np.int64) for n in (bucket, many))
+        pairs = zip((self.buckets, self.counts), more, strict=True)
+        sides = (np.concatenate((b, a) if bucket == 0 else (a, b)) for a, b in pairs)
+        return Pile(*sides)
 
     def flipped(self, buckets: int) -> Pile:
         """Return the same records counted from the other end.
 
         Guarantee: none by itself; neighbours stay neighbours.
         """
-        return Pile(buckets - 1 - self.buckets, self.counts)
+        return Pile(buckets - 1 - self.buckets[::-1], self.counts[::-1])
 
 
 def piles(table: pa.Table, places: Integers, groups: int) -> list[Pile]:
@@ -67,7 +72,7 @@ def piles(table: pa.Table, places: Integers, groups: int) -> list[Pile]:
     buckets = read_integers(table.column("v"))
     counts = read_integers(table.column("s0"))
     there = np.flatnonzero(places != NOWHERE)
-    order = there[np.argsort(places[there], kind="stable")]
+    order = there[np.lexsort((buckets[there], places[there]))]
     cuts = np.searchsorted(places[order], np.arange(groups + 1)).tolist()
     return [
         Pile(buckets[order[start:stop]], counts[order[start:stop]])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any, assert_never
 
@@ -24,6 +25,7 @@ def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
     shares = plan.bounded.shares
     return {
         "software": {"name": "sordino", "version": __version__},
+        "date": today().isoformat(),
         "question": plan.query.sql,
         "fingerprint": plan.fingerprint,
         "tables": sorted(private_tables(plan.query.rows)),
@@ -52,6 +54,14 @@ def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
         },
         "post_processing": asdict(options),
     }
+
+
+def today() -> date:
+    """Return the day on which an answer is released, in UTC.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return datetime.now(UTC).date()
 
 
 def private_tables(rows: Rows) -> set[str]:

@@ -11,10 +11,12 @@ from sordino.release.noise import Doubles, Span
 from sordino.release.options import Options
 
 
-def shown(span: Span, options: Options, *, whole: bool, count: bool) -> Span:
+def shown(span: Span, options: Options, *, whole: bool, count: bool, fine: bool = False) -> Span:
     """Return numbers as they are shown; intervals keep holding the exact ones.
 
     ``whole`` says that the type is INTEGER, ``count`` that the exact number cannot be negative.
+    ``fine`` says that the noisy number has a step below 1: rounding moves it by up to a half, and
+    all half-widths grow by that half, so that equal noise is shown with equal half-widths.
 
     Guarantee: post-processing of noisy numbers.
     """
@@ -23,6 +25,9 @@ def shown(span: Span, options: Options, *, whole: bool, count: bool) -> Span:
         value = adding_up(value)
     elif whole and options.integer:
         value = np.rint(value)
+        if fine:
+            low = np.minimum(value - (span.value - low) - 0.5, low)
+            high = np.maximum(value + (high - span.value) + 0.5, high)
     if count and (options.nonnegative or options.consistent):
         value, low, high = (np.maximum(x, 0.0) for x in (value, low, high))
     return Span(value, np.minimum(low, value), np.maximum(high, value))

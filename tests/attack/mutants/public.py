@@ -96,7 +96,7 @@ PUBLIC: dict[str, Mutant] = {
         allocate._Work.keys, "selection(share, slack, groups,", "selection(share, slack, 1,"
     ),
     "only the point of a quantile is charged": _of(
-        allocate._loss, "draw(epsilon=release.epsilon_value) + 2 * ends",
+        allocate._loss, "draw(epsilon=release.epsilon_value) + release.ends * ends",
         "draw(epsilon=release.epsilon_value)",
     ),
     "the price depends on the data": _of(

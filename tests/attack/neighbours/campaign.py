@@ -97,6 +97,8 @@ class Site:
         self.rows = [world.rows(present, random) for present in self.sets]
         tables = [frames(schema, rows) for rows in self.rows]
         self.engines = [DuckdbEngine(schema.catalog(given), threads=1) for given in tables]
+        for engine in self.engines[1:-1]:  # the first and the last are compared
+            engine._compiled = self.engines[0]._compiled
         self.pairs = [
             (a, b)
             for a, fewer in enumerate(self.sets)
@@ -210,4 +212,23 @@ def one_world(random: Random, name: Any, *, questions: int, leaving: int = 3) ->
                 tally.constructs.update(question.tags)
     finally:
         site.close()
+    return tally
+
+
+def only_prepared(random: Random, *, questions: int) -> Tally:
+    """Return which questions about one schema are accepted, without asking them."""
+    tally = Tally()
+    schema = make_schema(random)
+    world = make_world(random, schema, leaving=0)
+    engine = DuckdbEngine(schema.catalog(frames(schema, world.rows(frozenset(), random))))
+    for _ in range(questions):
+        question = make_question(random, schema)
+        try:
+            prepare(engine, question.sql, epsilon=Fraction(1))
+        except QueryError as error:
+            tally.refused[error.code] += 1
+        else:
+            tally.accepted += 1
+            tally.constructs.update(question.tags)
+    engine.close()
     return tally

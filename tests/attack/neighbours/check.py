@@ -60,7 +60,8 @@ def lost(plan: Plan, place: int, *, rho: bool) -> Fraction:
         case Added(mechanism=Gaussian() as gaussian):
             return gaussian.noise.squared_sensitivity / (2 * gaussian.noise.variance)
         case Ranked():
-            draws = (release.epsilon_value, release.epsilon_end, release.epsilon_end)
+            ends = 2 if release.toward is None else 1  # the other one is the public bound
+            draws = (release.epsilon_value, *(release.epsilon_end,) * ends)
             return sum((rho_of_range(e) if rho else e for e in draws), Fraction(0))
         case Chosen(epsilon=epsilon):
             many = release.many or 1

@@ -180,7 +180,7 @@ class _Maker:
         if self.schema.public is None:
             return {}
         random = self.random
-        many = random.choice((0, 3, 8, 20))
+        many = random.choice((3, 3, 8, 20))
         return {
             self.schema.public: [
                 {
@@ -197,7 +197,7 @@ class _Maker:
         random = self.random
         if not hostile:
             return [self._row(name, False) for _ in range(random.randint(0, 3))]
-        many = random.choice((0, 1, 2, 5, 5, 9, 9, 9, 25, 25, 120))
+        many = random.choice((0, 1, 2, 5, 5, 9, 9, 9, 9, 9, 40))
         same = random.random() < 0.3
         if same and many:
             row = self._row(name, random.random() < 0.5)

@@ -25,11 +25,11 @@ from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, TopK
 from sordino.mechanisms.choose.quantile import Quantiles
 from sordino.plan.bounded import Cells, UnitCount
-from sordino.plan.plan import Plan
+from sordino.plan.plan import Chosen, Plan, Ranked
 from sordino.release.door import release
 from sordino.testing.trace import Prepared
 
-_HUGE, _APART = 2**58, 2**50
+_HUGE, _APART = 2**200, 2**192  # exact numbers vanish beside them even as doubles
 
 
 class Drowned:
@@ -41,9 +41,8 @@ class Drowned:
     def noise(self, mechanism: object, value: object) -> Any:
         size = np.asarray(value).size
         self.calls.append((repr(mechanism), size))
-        places = (np.arange(size, dtype=np.int64) * 7 + len(self.calls)) % 61
-        drawn = _HUGE + places * _APART
-        return drawn if np.asarray(value).ndim else int(drawn[0])
+        drawn = [_HUGE + _APART * ((7 * at + len(self.calls)) % 61) for at in range(size)]
+        return np.array([*drawn, None], dtype=object)[:-1] if np.asarray(value).ndim else drawn[0]
 
     def point(self, rule: object, *given: object, **options: object) -> Any:
         del given, options
@@ -98,9 +97,27 @@ def release_faults(engine: DuckdbEngine, prepared: Prepared, *, salt: int) -> It
         about_none = release(prepared.plan, Sealed(nobody), receipt)
     if first.calls != second.calls:
         yield "how much is drawn depends on the data"
+    if len(first.calls) > _paid_draws(prepared.plan):
+        yield "more is drawn than was paid for"
     if about_all.notes != about_none.notes or about_all.facts != about_none.facts:
         yield "what is said beside the numbers depends on the data"
     yield from _column_faults(about_all, about_none)
+
+
+def _paid_draws(plan: Plan) -> int:
+    """Return how often something may be drawn; noise once for all groups, choices for each."""
+    sizes = [
+        key.bins.count if key.bins else len({*(key.domain or ()), key.other})
+        for key in plan.query.keys
+    ]
+    groups = math.prod(sizes)
+    total = 0
+    for one in plan.releases:
+        if isinstance(one, Ranked):
+            total += groups * (3 if one.toward is None else 2)
+        else:
+            total += groups if isinstance(one, Chosen) else 1
+    return total
 
 
 def _column_faults(one: Answer, other: Answer) -> Iterator[str]:
@@ -118,7 +135,7 @@ def _column_faults(one: Answer, other: Answer) -> Iterator[str]:
 
 def _near(a: Any, b: Any) -> bool:
     if isinstance(a, float | int) and isinstance(b, float | int):
-        return math.isclose(a, b, rel_tol=1e-2, abs_tol=1e-6)
+        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
     return bool(a == b)
 
 

@@ -24,10 +24,21 @@ def test_columns_and_rows_are_found_by_title_and_place() -> None:
 
 
 def test_a_row_or_title_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="no row 3; there are 3, from 0 to 2"):
         FULL[3]
+    with pytest.raises(IndexError, match="no row -4"):
+        FULL.cell(-4, "n")
+    with pytest.raises(IndexError, match="the answer has no rows"):
+        answer(COUNTS.take([]))[0]
     with pytest.raises(KeyError, match="no column 'm'; there are 'disease'"):
         FULL["m"]
+
+
+def test_a_cell_is_a_number_where_it_holds_one() -> None:
+    assert (int(FULL.cell(0, "n")), float(FULL.cell(0, "cost"))) == (1204, 10.5)
+    for cell in (FULL.cell(0, "disease"), FULL.cell(2, "cost")):
+        with pytest.raises(TypeError, match="holds no number"):
+            float(cell)
 
 
 def test_a_half_width_reaches_the_farther_end() -> None:

@@ -10,8 +10,12 @@ TYPES = {
     "day": "date32[day]",
     "n": "int64",
     "n_half_width": "double",
+    "n_low": "double",
+    "n_high": "double",
     "cost": "double",
     "cost_half_width": "double",
+    "cost_low": "double",
+    "cost_high": "double",
     "often": "string",
     "top": "list<item: string>",
 }
@@ -23,6 +27,8 @@ def test_arrow_columns_have_the_types_of_the_question() -> None:
     assert table.column("n").to_pylist() == [1204, -3, 0]
     assert table.column("n_half_width").to_pylist() == [31.0, 31.0, 31.0]
     assert table.column("cost_half_width").to_pylist() == [1.0, 1.25, None]
+    assert table.column("cost_low").to_pylist() == [10.0, 1.0, None]
+    assert table.column("cost_high").to_pylist() == [11.5, 3.0, None]
     assert table.column("top").to_pylist()[0] == ["x", "y"]
 
 
@@ -43,7 +49,8 @@ def test_pandas_and_polars_get_the_same_columns() -> None:
 
 def test_a_half_width_never_takes_the_name_of_another_column() -> None:
     taken = Column("n_half_width", Type.TEXT, "key", ("a", "b", "c"))
-    assert answer(taken, COUNTS).to_arrow().column_names == ["n_half_width", "n", "n_half_width_2"]
+    names = answer(taken, COUNTS).to_arrow().column_names
+    assert names == ["n_half_width", "n", "n_half_width_2", "n_low", "n_high"]
 
 
 def test_whole_numbers_beyond_64_bits_become_the_nearest() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan costs what was asked for, and shares it out well."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from sordino.plan.bound import bound
 from sordino.plan.expect import expected
 from sordino.plan.plan import Added, Chosen, Direct, Mean, Plan, Ranked, Spread
 from sordino.plan.shifts import column_shift
+from sordino.privacy import losses
 from sordino.query.tree import Key, Kind, Measure
 from tests.unit.plan.questions import (
     AGE,
@@ -24,6 +26,8 @@ from tests.unit.plan.questions import (
     DECLARED,
     DISCOVERED,
     EVERYTHING,
+    LEAST,
+    MEDIAN,
     MODE,
     STDDEV,
     SUM,
@@ -196,8 +200,8 @@ def test_diagnostics_are_releases_with_titles() -> None:
     asked = question([Measure(Kind.SUM, AGE, AGE.range)])
     plan = plan_question(asked, catalog(), epsilon=1, diagnostics=True)
     assert [title for title, _ in plan.diagnostics] == [
-        "rows with age outside 0 to 120",
-        "units with more than counts in full",
+        "rows, weighed, with age outside 0 to 120",
+        "patients with more rows than count in full",
     ]
     spent = [plan.releases[at] for _, at in plan.diagnostics]
     assert sum(r.mechanism.loss.pure or 0 for r in spent if isinstance(r, Added)) == Fraction(1, 10)
@@ -209,3 +213,21 @@ def test_an_outline_can_be_priced_again() -> None:
     cheap, dear = (allocate(outline, ours.purse("patients"), epsilon=e) for e in (1, 2))
     assert cheap.bounded == dear.bounded
     assert cheap.fingerprint != dear.fingerprint
+
+
+@pytest.mark.parametrize("rho", [False, True])
+def test_an_extreme_pays_for_its_value_and_the_one_end_that_is_drawn(rho: bool) -> None:
+    ours = catalog(rho=rho)
+    least, first = (
+        plan_question(question([measure]), ours, epsilon=1)
+        for measure in (LEAST, replace(MEDIAN, quantile=Fraction(0)))
+    )
+    release = least.releases[0]
+    assert isinstance(release, Ranked)
+    assert release.ends == 1
+    draw = losses.exponential if rho else losses.pure
+    spent = draw(epsilon=release.epsilon_value) + draw(epsilon=release.epsilon_end)
+    assert least.loss == spent.under("add_remove")
+    ratio = float(release.epsilon_end / release.epsilon_value)
+    assert ratio == pytest.approx(math.sqrt(1.5) if rho else 1.5, rel=1e-5)
+    assert first.releases == least.releases

@@ -155,7 +155,10 @@ def test_diagnostics_count_rows_beyond_the_range_and_crowded_units() -> None:
     outline = outlined(SUM, AVG, COUNT, diagnostics=True)
     assert isinstance(outline.bounded.parts[-1], Crowded)
     titles = [title for title, _ in outline.diagnostics]
-    assert titles == ["rows with cost outside 0 to 5000", "units with more than counts in full"]
+    assert titles == [
+        "rows, weighed, with cost outside 0 to 5,000",
+        "patients with more rows than count in full",
+    ]
     outside = statistics(outline)[outline.diagnostics[0][1].column]
     assert isinstance(outside, RowCount)
     assert isinstance(outside.argument, Call)

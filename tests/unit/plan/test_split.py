@@ -90,11 +90,26 @@ def test_units_by_group_weigh_as_many_times_as_one_unit_has_groups() -> None:
     assert errors[units.place] == pytest.approx(4 * errors[rows.place])
 
 
-def test_a_quantile_spends_as_much_on_its_value_as_on_its_ends() -> None:
+@pytest.mark.parametrize("rho", [False, True])
+def test_a_quantile_spends_two_fifths_on_its_value_and_the_rest_on_its_interval(rho: bool) -> None:
     outline = bound(question([MEDIAN]), catalog())
     rank = outline.recipes[0]
-    shares = share_out(outline, Fraction(1), rho=False, confidence=0.95)
-    assert shares[Value(rank)] == shares[Ends(rank)] == Fraction(1, 2)  # type: ignore[arg-type]
+    shares = share_out(outline, Fraction(1), rho=rho, confidence=0.95)
+    assert shares[Value(rank)] == Fraction(2, 5)  # type: ignore[arg-type]
+    assert shares[Ends(rank)] == Fraction(3, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rho", [False, True])
+def test_bent_shares_still_add_up_and_leave_the_part_of_others(rho: bool) -> None:
+    outline = bound(question([COUNT, SUM, UNITS], DECLARED), catalog())
+    plain = share_out(outline, Fraction(1), rho=rho, confidence=0.95)
+    one, other, third = plain
+    kept = plain[one] + plain[other]
+    twice = float((kept - plain[one] * 2) / plain[other])
+    bent = share_out(outline, Fraction(1), rho=rho, confidence=0.95, bend={one: 2.0, other: twice})
+    assert sum(bent.values()) == 1
+    assert float(bent[one]) == pytest.approx(float(2 * plain[one]), rel=1e-4)
+    assert float(bent[third]) == pytest.approx(float(plain[third]), rel=1e-4)
 
 
 def test_keys_are_paid_for_only_where_they_are_discovered() -> None:

@@ -19,6 +19,7 @@ from tests.unit.plan.questions import (
     AVG,
     COUNT,
     DECLARED,
+    LEAST,
     MEDIAN,
     MODE,
     STDDEV,
@@ -48,7 +49,7 @@ def widest(plan: Plan, rows: float | None) -> float:
         ([STDDEV], "10%", 12, 100_000),
         ([MEDIAN], "5%", 6, 10_000),
         ([MODE], 20, 20, None),
-        ([MEDIAN], 40, 40, None),
+        ([LEAST], "20%", 24, 10_000),
     ],
 )
 def test_the_price_found_is_within_and_one_percent_less_is_not(
@@ -67,6 +68,32 @@ def test_columns_can_be_named_in_any_case() -> None:
     asked = question([COUNT, SUM], DECLARED)
     plan = plan_within(asked, catalog(), {"COUNT_0": 60})
     assert 58 < (expected(plan, asked.post.outputs[1].scalar).half_width or 0) <= 60
+
+
+@pytest.mark.parametrize("rho", [False, True])
+def test_shares_are_moved_to_the_columns_that_need_them(rho: bool) -> None:
+    asked, ours = question([COUNT, SUM, AVG], DECLARED), catalog(rho=rho)
+    wanted = {"count_0": 500, "sum_1": 100_000, "avg_2": 300}
+    plan = plan_within(asked, ours, wanted, expected_rows=10_000)
+    noisy = asked.post.outputs[1:]
+    widths = [expected(plan, o.scalar, rows=10_000).half_width or 0.0 for o in noisy]
+    assert all(width <= most for width, most in zip(widths, wanted.values(), strict=True))
+    assert widths[1] > 99_000
+    assert plan.epsilon is not None
+    usual = plan_question(asked, ours, epsilon=plan.epsilon * Fraction(13, 10))
+    assert (expected(usual, noisy[1].scalar).half_width or 0.0) > 100_000
+    price = ours.purse("patients").budget.price(plan.loss)
+    full = plan_question(asked, ours, epsilon=plan.epsilon)
+    assert price <= ours.purse("patients").budget.price(full.loss)
+
+
+def test_columns_that_are_not_named_keep_their_part() -> None:
+    asked = question([COUNT, UNITS, SUM], DECLARED)
+    plan = plan_within(asked, catalog(), {"count_0": 100, "count_units_1": 5})
+    assert plan.epsilon is not None
+    usual = plan_question(asked, catalog(), epsilon=plan.epsilon)
+    widths = [expected(p, asked.post.outputs[3].scalar).half_width or 0.0 for p in (plan, usual)]
+    assert widths[0] == pytest.approx(widths[1], rel=1e-3)
 
 
 def test_a_higher_confidence_costs_more() -> None:
@@ -91,7 +118,10 @@ def test_a_budget_in_rho_without_a_delta_is_asked_in_rho() -> None:
         ([AVG], "5%", None, "state expected_rows"),
         ([COUNT], "5%", None, "no public scale"),
         ([SUM], "5%", 100, "no public scale"),
-        ([MEDIAN], "5%", None, "expected_rows for quantiles"),
+        ([MEDIAN], "5%", None, "state expected_rows"),
+        ([MEDIAN], 4, None, "state expected_rows"),
+        ([LEAST], 4, None, "state expected_rows"),
+        ([VARIANCE], 4, None, "state expected_rows"),
         ([MODE], "5%", 100, "no public scale"),
         ([AVG], 10, 0.001, "no price makes"),
         ([COUNT], {}, None, "no noisy column"),

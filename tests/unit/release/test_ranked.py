@@ -26,8 +26,17 @@ def pile(values: list[int], weight: int = 4) -> Pile:
 def test_rows_are_sorted_into_their_groups_and_others_left_out() -> None:
     table = pa.table({"v": [5, 1, 7, 2], "s0": [10, 20, 30, 40]})
     found = piles(table, np.array([1, 0, -1, 1]), 3)
-    assert [x.buckets.tolist() for x in found] == [[1], [5, 2], []]
-    assert [x.counts.tolist() for x in found] == [[20], [10, 40], []]
+    assert [x.buckets.tolist() for x in found] == [[1], [2, 5], []]
+    assert [x.counts.tolist() for x in found] == [[20], [40, 10], []]
+
+
+def test_records_stay_in_order_so_that_draws_need_not_sort_them() -> None:
+    start = Pile(np.array([2, 5]), np.array([40, 10]))
+    below, above = start.with_records(0, 7), start.with_records(9, 7)
+    assert (below.buckets.tolist(), below.counts.tolist()) == ([0, 2, 5], [7, 40, 10])
+    assert (above.buckets.tolist(), above.counts.tolist()) == ([2, 5, 9], [40, 10, 7])
+    assert start.flipped(10).buckets.tolist() == [4, 7]
+    assert start.flipped(10).counts.tolist() == [10, 40]
 
 
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+from datetime import date
 from fractions import Fraction
+
+import pytest
 
 from sordino.plan.bounded import Cells, Ranks, RowCount, Votes
 from sordino.plan.plan import Chosen, Direct, Ranked
@@ -30,6 +33,12 @@ def test_a_record_holds_the_loss_the_mechanisms_the_limits_and_the_place_in_the_
     assert record["unit"] == "people"
     assert record["ledger"]["number"] == RECEIPT.number
     assert record["fingerprint"] == plan.fingerprint
+
+
+def test_a_record_has_the_day_of_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sordino.release.record.today", lambda: date(2026, 3, 5))
+    answer = release(make(), sealed({"s0": [5]}), RECEIPT)
+    assert answer.record()["date"] == "2026-03-05"
 
 
 def test_every_kind_of_release_is_recorded_as_json() -> None:

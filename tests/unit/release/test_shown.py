@@ -16,6 +16,16 @@ def test_whole_numbers_are_rounded_and_their_intervals_kept() -> None:
     assert (found.low.tolist(), found.high.tolist()) == ([1.5, -4.75], [3.5, -2.75])
 
 
+def test_equal_noise_is_shown_with_equal_half_widths_however_it_is_rounded() -> None:
+    values = np.array([2.25, -3.75, 7.0, 0.5, 1e9 + 0.375])
+    found = shown(
+        Span(values, values - 4.5, values + 4.5), Options(), whole=True, count=True, fine=True
+    )
+    assert (found.high - found.value).tolist() == (found.value - found.low).tolist() == [5.0] * 5
+    assert (found.low <= values - 4.5).all()
+    assert (found.high >= values + 4.5).all()
+
+
 def test_nothing_is_rounded_on_request() -> None:
     assert shown(PLAIN, Options(integer=False), whole=True, count=True).value[0] == 2.5
 

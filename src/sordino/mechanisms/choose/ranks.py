@@ -32,6 +32,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Run: TypeAlias = tuple[int, int]  # places from the first, included, to the second, excluded
 
 _FINENESS = 4  # levels per unit of the exponent: a draw is kept with at least exp(-1/4)
+_SMALL = 1 << 62
 SURE_BITS = 64  # what lies beyond the last level weighs less than 2**-64 of the rest
 
 
@@ -95,7 +96,9 @@ class Slab:
 
     def weight(self, run: Run) -> int:
         """Return what a run weighs; one that ends before it starts is empty."""
-        return self.mass(run[1]) - self.mass(run[0]) if run[0] < run[1] else 0
+        if self.interval.uniform or run[0] >= run[1]:
+            return max(run[1] - run[0], 0)
+        return self.mass(run[1]) - self.mass(run[0])
 
     def outside(self, outer: Run, inner: Run, rank: int) -> int:
         """Return the place of this rank by mass in a run, but not in a run inside it."""
@@ -147,6 +150,9 @@ class Slab:
         common = self.wanted.denominator * width.denominator
         wanted = self.wanted.numerator * width.denominator
         step = width.numerator * self.wanted.denominator
+        largest = abs(wanted) + max(levels.stop, 1) * step + common * self.fine
+        if self.tie and max(largest, self.interval.size * self.fine) < _SMALL:
+            return self._tie_runs(levels, wanted, step, common * self.fine)
         lowest = [wanted - k * step for k in levels]
         highest = [wanted + k * step for k in levels]
         if self.tie:
@@ -157,6 +163,21 @@ class Slab:
             (min(max(a, self.start), self.stop), max(min(b, self.stop), self.start))
             for a, b in zip(starts, stops, strict=True)
         ]
+
+    def _tie_runs(self, levels: range, wanted: int, step: int, unit: int) -> list[Run]:
+        """Return the runs of a tie all at once, where no number leaves 64 bits.
+
+        For level k they go from the first point with at least (wanted - k step) / unit records up
+        to and at it, to the last with at most (wanted + k step) / unit before it.
+        """
+        far = np.arange(levels.start, levels.stop, dtype=np.int64) * step
+        upto, points = self.records.upto, self.records.points
+        least, most = -((far - wanted) // unit), (far + wanted) // unit
+        held = np.append(points, self.interval.size - 1)  # after the last block the last point
+        starts = np.where(least > 0, held[np.searchsorted(upto, least)] * self.fine, 0)
+        stops = (held[np.searchsorted(upto, most, side="right")] + 1) * self.fine
+        starts, stops = starts.clip(self.start, self.stop), stops.clip(self.start, self.stop)
+        return list(zip(starts.tolist(), stops.tolist(), strict=True))
 
     def _points_from(self, ranks: list[int], common: int) -> list[int]:
         """Return where the first point begins that has so many records up to and at it."""
