@@ -17,7 +17,7 @@ from bench import (
     choose_utility,
     medians,
     noise,
-    queries,
+    questions,
     smooth,
     start,
 )
@@ -36,7 +36,7 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 130)
     versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography", "duckdb"))
     console.print(f"{processor()}, Python {platform.python_version()}, {versions}\n")
-    parts = (noise, choose, choose_utility, smooth, medians, bounding, accounting, queries, start)
+    parts = (noise, choose, choose_utility, smooth, medians, bounding, accounting, questions, start)
     missed = sum(part.run(console) for part in parts)
     if missed:
         console.print(f"[bold red]{missed} figure(s) below what is asked[/]")

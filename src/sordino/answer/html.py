@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sordino.answer.column import Column
 from sordino.answer.labels import key_texts
 from sordino.answer.numbers import printable
-from sordino.answer.text import pair, shown_rows, summary
+from sordino.answer.text import shown_rows, summary, with_bar
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
@@ -55,7 +55,7 @@ def _cell(column: Column, row: int) -> str:
     if not column.noisy:
         (text,) = key_texts(column, [row])
         return f"<td{_side(column)}>{escape(text)}</td>"
-    value, error = map(escape, pair(column, row))
+    value, error = map(escape, with_bar(column, row))
     return f'<td class="n">{value} <span class="w">{error}</span></td>'
 
 

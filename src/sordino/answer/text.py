@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sordino.answer.column import Column
 from sordino.answer.labels import cut, key_texts, places
-from sordino.answer.numbers import printable, with_error
+from sordino.answer.numbers import UNKNOWN, number_pair, printable, with_error
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
@@ -65,7 +65,17 @@ def shown_rows(rows: int) -> list[int]:
 
 
 def pair(column: Column, row: int) -> tuple[str, str]:
-    """Return a value and its error bar as texts, with a question mark where it has none.
+    """Return a value and its half-width as texts, with a question mark where it has none.
+
+    Guarantee: none needed; an answer is already private.
+    """
+    cell = column.cell(row)
+    found = number_pair(cell.value, cell.half_width)
+    return (found[0], found[1]) if len(found) == 2 else (found[0], UNKNOWN)
+
+
+def with_bar(column: Column, row: int) -> tuple[str, str]:
+    """Return a value and its error bar as texts: ± and a half-width, or a range.
 
     Guarantee: none needed; an answer is already private.
     """
@@ -78,7 +88,7 @@ def _cells(column: Column, rows: list[int]) -> list[str]:
     title = printable(column.title)
     if not column.noisy:
         return [title, *key_texts(column, rows)]
-    pairs = [pair(column, row) for row in rows]
+    pairs = [with_bar(column, row) for row in rows]
     left = max((places(value) for value, _ in pairs), default=0)
     right = max((places(error) for _, error in pairs), default=0)
     return [title, *(f"{_pad(v, left, right=True)} {_pad(e, right)}" for v, e in pairs)]

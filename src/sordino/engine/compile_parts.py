@@ -69,7 +69,7 @@ class PartMaker:
             sums = [self._alone(statistic) for statistic in cells.statistics]
             return self._late(sums) if self.rows.late else self._grouped(sums, self.rows.step)
         turn: Callable[[Statistic], str] = self._of_rows
-        source = self._weighed(shares.steps)
+        source = self._weighed(weights, shares.steps)
         if weights.by_group:
             turn = self._of_pairs
             w = weight(self.writer, weights, shares, shares.steps)
@@ -89,11 +89,8 @@ class PartMaker:
         groups = inner(select([*mapped_keys(self.writer, self.bounded), *places], groups))
         return self._grouped([f"sum({name})" for name in places], groups)
 
-    def _weighed(self, steps: int) -> str:
+    def _weighed(self, weights: Weights, steps: int) -> str:
         """Return the rows, each with its weight w."""
-        weights = self.weights
-        if weights is None:
-            return inner(select(["*", "1 AS w"], self.rows.step))
         w = weight(self.writer, weights, self.bounded.shares, steps)
         keys = self.rows.keys if weights.by_group else ()
         units = inner(select(["u", *keys, f"{w} AS w"], weights.step))
@@ -139,17 +136,23 @@ class PartMaker:
 
     # The others. -------------------------------------------------------------------------------
 
+    def _by_value(self, value: str) -> str:
+        """Return the coarse weight of each value of a column by key."""
+        if self.weights is None:
+            return self._grouped(["count(*)"], self.rows.step, by=(value,))
+        source = self._weighed(self.weights, self.bounded.shares.coarse_steps)
+        return self._grouped(["sum(w)"], source, by=(value,))
+
     def _ranks(self, ranks: Ranks) -> str:
-        source, value = self._weighed(self.bounded.shares.coarse_steps), self.rows.prepared[ranks]
-        grouped = self._grouped(["sum(w)"], source, by=(value,))
-        return select([*self.rows.keys, f"{value} AS v", "s0"], inner(grouped))
+        value = self.rows.prepared[ranks]
+        return select([*self.rows.keys, f"{value} AS v", "s0"], inner(self._by_value(value)))
 
     def _votes(self, votes: Votes) -> str:
-        source, value = self._weighed(self.bounded.shares.coarse_steps), self.rows.prepared[votes]
-        grouped = self._grouped(["sum(w)"], source, by=(value,))
+        value = self.rows.prepared[votes]
         places = self.writer.values(votes.domain, votes.argument.type)
         keys = [f"g.{key}" for key in self.rows.keys]
-        source = f"{inner(grouped)} AS g JOIN {places} AS d ON g.{value} = d.c"
+        grouped = inner(self._by_value(value))
+        source = f"{grouped} AS g JOIN {places} AS d ON g.{value} = d.c"
         return select([*keys, "d.v", "g.s0"], source)
 
     def _distinct(self, distinct: Distinct) -> str:

@@ -19,6 +19,7 @@ class Dialect:
     name: str
     types: Mapping[Type, str]
     wide: str  # whole numbers of 38 digits
+    place: str  # whole numbers from 0 to 65,535
     try_cast: str  # {0} as {1}, missing where it does not fit
     parameter: str  # the {0}-th bound value
     is_nan: str
@@ -43,6 +44,7 @@ DUCKDB = Dialect(
         Type.TIMESTAMP: "TIMESTAMP",
     },
     wide="DECIMAL(38, 0)",
+    place="USMALLINT",
     try_cast="TRY_CAST({0} AS {1})",
     parameter="${0}",
     is_nan="isnan({0})",

@@ -29,6 +29,7 @@ _BEFORE = {  # the order of all settings matters: external access goes last but 
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "allow_unsigned_extensions": False,
+    "perfect_ht_threshold": 17,  # bits of small keys that are grouped without hashing
 }
 _IDLE = 8  # connections that are kept for the next question
 

@@ -172,9 +172,9 @@ def _recipe(measure: Measure, needs: _Needs, bounded: Bounded) -> Recipe:
         case Kind.MODE | Kind.TOP:
             return Vote(part, _how_many(measure))
         case Kind.QUANTILE:
-            if measure.quantile in (0, 1):
-                return Rank(part, None, int(measure.quantile))
-            return Rank(part, measure.quantile, None)
+            extreme = measure.quantile in (0, 1)
+            toward = int(measure.quantile or 0) if extreme else None
+            return Rank(part, None if extreme else measure.quantile, toward)
         case _:
             return Rank(part, None, 0 if measure.kind is Kind.MIN else 1)
 

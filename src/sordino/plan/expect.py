@@ -14,9 +14,10 @@ from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, Quantiles, TopK
 from sordino.plan.bounded import Ranks, Votes
 from sordino.plan.plan import Added, Chosen, Direct, Mean, Plan, Ranked, Spread
-from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
+from sordino.query.tree import KeyRef, Kind, Literal, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
 
+COUNTS = (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT)
 _NEAR_END = Fraction(1, 2**30)  # the quantile that stands for MIN; by symmetry also for MAX
 _SAME = frozenset({"neg", "abs", "to_real", "clamp", "nullif"})
 _WIDEST = frozenset({"greatest", "least", "coalesce"})
@@ -50,10 +51,7 @@ def expected(plan: Plan, scalar: PostScalar, *, rows: float | None = None) -> Ex
     """
     events = sum(_events(plan, release) for release in set(_used(plan, scalar)))
     level = 1 - (1 - plan.confidence) / max(events, 1)
-    found = _of(_Known(plan, level, rows), scalar)
-    if found.half_width is None or not _is_rounded(plan, scalar, found):
-        return found
-    return Expected(found.half_width + 0.5, found.about)
+    return _of(_Known(plan, level, rows), scalar)
 
 
 def is_noisy(plan: Plan, scalar: PostScalar) -> bool:
@@ -78,6 +76,28 @@ def measures_in(scalar: PostScalar) -> frozenset[int]:
             return frozenset()
         case _:
             assert_never(scalar)
+
+
+def measure_type(plan: Plan, index: int) -> Type:
+    """Return the type of a measure: counts are whole, others are as the question has them.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if plan.query.measures[index].kind in COUNTS:
+        return Type.INTEGER
+    post = plan.query.post
+    scalars = [output.scalar for output in post.outputs]
+    scalars += [key.scalar for key in post.order] + ([post.having] if post.having else [])
+    found = (kind for scalar in scalars for at, kind in _types(scalar) if at == index)
+    return next(found, Type.REAL)
+
+
+def _types(scalar: PostScalar) -> list[tuple[int, Type]]:
+    if isinstance(scalar, MeasureRef):
+        return [(scalar.index, scalar.type)]
+    if isinstance(scalar, PostCall):
+        return [pair for argument in scalar.arguments for pair in _types(argument)]
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +174,8 @@ def _measure(known: _Known, index: int) -> Expected:
             assert_never(formula)
     match release:
         case Added():
-            return Expected(known.added(place))
+            fine = release.step.denominator != 1 and measure_type(known.plan, index) is Type.INTEGER
+            return Expected(known.added(place) + (0.5 if fine else 0.0))  # shown as a whole number
         case Ranked():
             return _ranked(known, release)
         case Chosen():
@@ -276,14 +297,6 @@ def _events(plan: Plan, place: int) -> int:
     """Return how many things may fail: the drawn ends of a quantile, else one."""
     release = plan.releases[place]
     return release.ends if isinstance(release, Ranked) else 1
-
-
-def _is_rounded(plan: Plan, scalar: PostScalar, found: Expected) -> bool:
-    """Tell whether a noisy number will be shown as a whole one, which it is not by itself."""
-    if scalar.type is not Type.INTEGER or found.rows or not found.half_width:
-        return False
-    releases = [plan.releases[place] for place in _used(plan, scalar)]
-    return any(isinstance(r, Added) and r.step.denominator != 1 for r in releases)
 
 
 def _group(rows: float) -> str:

@@ -55,7 +55,14 @@ def plan_within(
     Guarantee: as for allocate; the price depends on public inputs alone.
     """
     rows = None if expected_rows is None else float(positive("expected_rows", expected_rows))
-    search = _Search(query, catalog, delta, confidence, limits, diagnostics)
+    search = _Search(
+        query,
+        catalog,
+        delta=delta,
+        confidence=confidence,
+        limits=limits,
+        diagnostics=diagnostics,
+    )
     one = _place_of_one()
     first = search.plan(one, {})
     targets = _targets(first, within, rows)
@@ -89,6 +96,7 @@ class _Search:
         self,
         query: Query,
         catalog: Catalog,
+        *,
         delta: Number | None,
         confidence: Number,
         limits: Limits | None,

@@ -164,18 +164,23 @@ def _unknown(columns: Columns, node: exp.Column, others: Sequence[str]) -> Query
     where = node.table or (sources[0] if len(sources) == 1 else "")
     message = f"there is no column {node.name!r}" + (f" in {where}" if where else "")
     names = [*others, *(column.name for column in within)]
-    hint = nearest(node.name, names, _meant(node, names))
+    hint = _quoted(node, names) or nearest(node.name, names, _text(node))
     return refusal("unknown_column", node, message, hint=hint)
 
 
-def _meant(node: exp.Column, names: Sequence[str]) -> str:
-    """Return a hint for a name that stands where its quotes are missing or the wrong ones."""
+def _quoted(node: exp.Column, names: Sequence[str]) -> str:
+    """Return a hint for the beginning of a name that has to be quoted as a whole, or nothing."""
     for name in names:
         first = re.match(r"\w*", name)
         if name.isidentifier() or first is None or not first[0]:
             continue
         if first[0].casefold() == node.name.casefold():
             return f'write "{name}" in double quotes'
+    return ""
+
+
+def _text(node: exp.Column) -> str:
+    """Return a hint for text without quotes or in double ones, or nothing."""
     if not node.table and _beside_text(node):
         return f"text stands in single quotes, as in '{node.name[:40]}'"
     return ""

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import sqlglot
-from sqlglot import TokenType, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.tokenizer_core import Token
 
 from sordino.errors import QueryError, Span
 from sordino.query.refusals import refusal
@@ -182,19 +181,17 @@ def place(tree: exp.Select, written: Words) -> None:
     for node in reversed(list(tree.walk(bfs=True))):
         if "start" not in node.meta and _is_call(node):
             _place_call(node, written, taken)
-    for kind, classes in _BARE.items():
+    for kind, bare in _BARE.items():
         tokens = [t for t in written.tokens if t.token_type is kind and t.start not in taken]
-        nodes: list[exp.Expr] = [n for n in tree.find_all(*classes) if "start" not in n.meta]
+        nodes: list[exp.Expr] = [n for n in tree.find_all(bare) if "start" not in n.meta]
         if len(tokens) == len(nodes):
             for node, token in zip(nodes, tokens, strict=True):
                 node.update_positions(token)
     _title(tree, written)
 
 
-_BARE = {
-    kind: (node,)
-    for kind, node in DuckDB.Parser.NO_PAREN_FUNCTIONS.items()
-    if isinstance(node, type)
+_BARE: dict[TokenType, type[exp.Expr]] = {
+    kind: node for kind, node in DuckDB.Parser.NO_PAREN_FUNCTIONS.items() if isinstance(node, type)
 }
 
 
@@ -245,7 +242,7 @@ def check_complete(tree: exp.Select, written: Words) -> None:
     spans = [(n.meta["start"], n.meta["end"]) for n in tree.walk() if "start" in n.meta]
     placed = {at for start, end in spans for at in range(start, end + 1)}
     called = {written.tokens[call.place].start for call in written.calls}
-    parts = Counter(str(node.this).upper() for node in tree.find_all(exp.Var))
+    parts = Counter(_part(str(node.this)) for node in tree.find_all(exp.Var))
     counted = _counts(tree)
     for index, token in enumerate(written.tokens):
         if token.start in placed:
@@ -258,10 +255,14 @@ def check_complete(tree: exp.Select, written: Words) -> None:
         elif kind in _SYNTAX or token.start in called or _in_phrase(written.tokens, index):
             continue
         else:
-            name = DuckDB.DATE_PART_MAPPING.get(token.text.upper(), token.text.upper())
-            parts[name] -= 1
-            if parts[name] < 0:
+            parts[_part(token.text)] -= 1
+            if parts[_part(token.text)] < 0:
                 raise _passed_over(written, token)
+
+
+def _part(name: str) -> str:
+    """Return the name that a part of a day has among all its names."""
+    return str(DuckDB.DATE_PART_MAPPING.get(name.upper(), name.upper()))
 
 
 def _counts(tree: exp.Select) -> dict[TokenType, int]:

@@ -9,8 +9,8 @@ from typing import TypeAlias, assert_never
 
 from sordino.exact.rounding import down, up
 from sordino.plan.bounded import Crowded
+from sordino.plan.expect import COUNTS, measure_type
 from sordino.plan.plan import Added, Direct, Mean, Plan, Ranked, Spread
-from sordino.query.tree import Kind, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
 from sordino.release.chosen import Picked
 from sordino.release.formulas import mean, spread
@@ -20,7 +20,6 @@ from sordino.release.options import Options
 from sordino.release.shown import shown
 
 Draw: TypeAlias = "Noisy | Span | Picked"
-COUNTS = (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +86,7 @@ class Drawn:
 
         Guarantee: none needed; public inputs only.
         """
-        if self.plan.query.measures[index].kind in COUNTS:
-            return Type.INTEGER
-        post = self.plan.query.post
-        scalars = [output.scalar for output in post.outputs]
-        scalars += [key.scalar for key in post.order] + ([post.having] if post.having else [])
-        found = (kind for scalar in scalars for at, kind in _types(scalar) if at == index)
-        return next(found, Type.REAL)
+        return measure_type(self.plan, index)
 
     def _is_ranked(self, release: int) -> bool:
         return isinstance(self.plan.releases[release], Ranked)
@@ -112,11 +105,3 @@ class Drawn:
         if isinstance(found, Picked):
             raise TypeError("a choice is no number")
         return found
-
-
-def _types(scalar: PostScalar) -> list[tuple[int, Type]]:
-    if isinstance(scalar, MeasureRef):
-        return [(scalar.index, scalar.type)]
-    if isinstance(scalar, PostCall):
-        return [pair for argument in scalar.arguments for pair in _types(argument)]
-    return []

@@ -13,6 +13,7 @@ from sordino.query.types import Type
 _COMPLETE = frozenset({"quarter", "month", "day", "dow", "hour"})  # all their values are known
 _BOUNDED = frozenset({"year", "trunc_year", "trunc_quarter", "trunc_month", "trunc_day"})
 _BOUNDED |= {"trunc_hour"}
+_UNKNOWN = "not declared"
 
 
 def rows_left_out(keys: Iterable[Key]) -> list[str]:
@@ -33,20 +34,18 @@ def rows_left_out(keys: Iterable[Key]) -> list[str]:
 
 def _why(scalar: Scalar) -> list[str]:
     """Return at most one reason why a value may be on no list; being missing is none."""
+    if scalar.type is Type.BOOLEAN:
+        return []
     match scalar:
         case Literal():
-            return []
+            return [] if scalar.value is not None else [_UNKNOWN]
         case Field():
-            return [] if scalar.type is Type.BOOLEAN else ["not declared"]
-        case Call(type=Type.BOOLEAN):
-            return []
+            return [_UNKNOWN]
         case Call(operation=operation) if operation in _COMPLETE:
             return []
         case Call(operation=operation) if operation in _BOUNDED:
             return ["outside its declared bounds"]
         case Call(operation="case", arguments=arguments):
-            if isinstance(arguments[-1], Literal) and arguments[-1].value is None:
-                return ["not declared"]
             return _first((*arguments[1:-1:2], arguments[-1]))
         case Call(arguments=arguments):
             return _first(arguments)

@@ -7,13 +7,13 @@ from sordino.answer.certificate import NOT_COVERED, person_of
 from sordino.answer.column import Column, half_width
 from sordino.answer.numbers import number_pair, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
-from sordino.plan.expect import accuracy_of, measures_in, short
+from sordino.plan.expect import COUNTS, accuracy_of, measures_in, short
 from sordino.plan.limits import how_many_groups
 from sordino.plan.naming import in_words, named
 from sordino.plan.plan import Added, Direct, Plan, Ranked
 from sordino.query.tree import Call, Scalar
 from sordino.query.types import Type
-from sordino.release.drawn import COUNTS, Drawn
+from sordino.release.drawn import Drawn
 from sordino.release.left_out import rows_left_out
 from sordino.release.levels import level_of_release
 from sordino.release.ranked import beyond

@@ -100,7 +100,7 @@ def test_the_ends_that_are_shown_hold_those_that_were_found(
     value: float, below: float, above: float
 ) -> None:
     low, high = value - below, value + above
-    number, error = with_error(value, half_width(value, low, high), low, high)
+    _, error = with_error(value, half_width(value, low, high), low, high)
     if error.startswith("("):
         ends = [float(end.replace(",", "")) for end in error[1:-1].split(" to ")]
         assert ends[0] <= low

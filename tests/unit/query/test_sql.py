@@ -287,3 +287,26 @@ def test_lists_that_take_too_long_to_find_are_refused_in_time() -> None:
     error = refused(f"SELECT {modes} FROM visits")  # noqa: S608 - it is never run
     assert error.code == "too_deep"
     assert error.span is not None
+
+
+@pytest.mark.parametrize(
+    "end", [";", " ;  ", "; -- a remark", "\n;\n/* a remark */\n", " \t\n", ";;"]
+)
+def test_a_semicolon_a_remark_and_spaces_at_the_end_change_nothing(end: str) -> None:
+    sql = "SELECT COUNT(*) FROM visits"
+    assert replace(ask(sql + end), sql="") == replace(ask(sql), sql="")
+
+
+def test_counting_the_unit_is_counting_rows() -> None:
+    one = ask("SELECT COUNT(patient_id) AS n FROM visits")
+    assert one.measures == (Measure(Kind.COUNT),)
+    inner = (
+        "SELECT AVG(n) FROM (SELECT patient_id, COUNT(x) AS n FROM visits GROUP BY patient_id) s"
+    )
+    assert ask(inner.replace("x", "patient_id")).rows == ask(inner.replace("x", "*")).rows
+
+
+def test_an_equality_of_the_unit_with_itself_says_nothing() -> None:
+    sql = "SELECT COUNT(*) FROM visits v JOIN patients p USING (patient_id)"
+    again = ask(f"{sql} WHERE v.patient_id = p.patient_id")
+    assert again.rows == ask(sql).rows
