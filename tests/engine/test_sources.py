@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.errors import CatalogError
+from sordino.errors import CatalogError, SealedError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
 from sordino.query.catalog import (
     Catalog,
@@ -245,4 +245,21 @@ def test_no_values_of_a_private_table_are_told() -> None:
     engine = DuckdbEngine(Catalog((held,)))
     with pytest.raises(CatalogError, match="public"):
         engine.public_values("t", "v")
+    engine.close()
+
+
+def test_new_rows_in_a_file_are_read_and_columns_of_another_type_are_refused(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"v": [1, 2]}), path)
+    table = Table("t", ParquetFile(path), (Column("v", Type.INTEGER),), unit="row")
+    engine = DuckdbEngine(Catalog((table,)))
+    bounded = Bounded(Scan("t", ((Field("f", Type.INTEGER, "f"), "v"),)), (), ALONE, (COUNT,))
+    assert rows_of(engine, bounded) == [{(2,)}]
+    pq.write_table(pa.table({"v": [1, 2, 3]}), path)
+    assert rows_of(engine, bounded) == [{(3,)}]
+    pq.write_table(pa.table({"v": [0.5, 2.0]}), path)
+    with pytest.raises(SealedError):
+        rows_of(engine, bounded)
     engine.close()

@@ -28,8 +28,7 @@ class Answer:
 
 def evaluate(sql: str, stored: Stored, catalog: Catalog) -> Answer:
     """Return what a statement gives on the stored rows."""
-    select = sqlglot.parse_one(sql, read="duckdb")
-    assert isinstance(select, exp.Select)
+    select = next(one for one in sqlglot.parse(sql, read="duckdb") if isinstance(one, exp.Select))
     relation, _ = source(select, Context(stored, catalog, {}))
     outputs: list[tuple[str, exp.Expression]] = [
         (one.alias.casefold(), one.this) if isinstance(one, exp.Alias) else ("", one)

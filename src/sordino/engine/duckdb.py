@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import threading
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sordino.engine.compile import Statement, compile_bounded
@@ -47,7 +48,10 @@ class DuckdbEngine:
         self, catalog: Catalog, *, threads: int | None = None, memory_limit: str | None = None
     ) -> None:
         self.catalog = catalog
-        self.database = Database(sources_of(catalog), threads=threads, memory_limit=memory_limit)
+        sources = sources_of(catalog)
+        self._files = [Path(file) for file in sources.files]
+        self._stamps = _stamps(self._files)
+        self.database = Database(sources, threads=threads, memory_limit=memory_limit)
         try:
             with self.database.connection() as connection:
                 self.bases = bases_of(catalog, connection)
@@ -69,11 +73,21 @@ class DuckdbEngine:
             statement = self.statement(bounded, salt=salt)
             self.database.load()
             with self.database.connection(watched=progress is not None) as connection:
+                self._check_files(connection)
                 table = _fetch(connection, statement, progress)
             return Sealed(_parts(table, statement))
         except Exception as error:
             _OWNER.error("a question failed after its charge", exc_info=error)
         raise SealedError
+
+    def _check_files(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Refuse files that have got columns of other types since they were opened."""
+        stamps = _stamps(self._files)
+        if stamps == self._stamps:
+            return
+        if bases_of(self.catalog, connection) != self.bases:
+            raise CatalogError("the columns of a file have changed; open the catalog again")
+        self._stamps = stamps
 
     def statement(self, bounded: Bounded, *, salt: int) -> Statement:
         """Return what would be executed; it depends on public things alone."""
@@ -113,6 +127,19 @@ class DuckdbEngine:
 
     def _compile(self, bounded: Bounded) -> Statement:
         return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
+
+
+def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
+    """Return what tells that a file is another one: when it was written, and its size."""
+    found: list[tuple[int, int] | None] = []
+    for file in files:
+        try:
+            seen = file.stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((seen.st_mtime_ns, seen.st_size))
+    return found
 
 
 def _fetch(

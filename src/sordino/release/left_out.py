@@ -34,15 +34,13 @@ def rows_left_out(keys: Iterable[Key]) -> list[str]:
 
 def _why(scalar: Scalar) -> list[str]:
     """Return at most one reason why a value may be on no list; being missing is none."""
-    if scalar.type is Type.BOOLEAN:
+    if scalar.type is Type.BOOLEAN or (isinstance(scalar, Call) and scalar.operation in _COMPLETE):
         return []
     match scalar:
         case Literal():
             return [] if scalar.value is not None else [_UNKNOWN]
         case Field():
             return [_UNKNOWN]
-        case Call(operation=operation) if operation in _COMPLETE:
-            return []
         case Call(operation=operation) if operation in _BOUNDED:
             return ["outside its declared bounds"]
         case Call(operation="case", arguments=arguments):

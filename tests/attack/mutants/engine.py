@@ -162,6 +162,6 @@ ENGINE: dict[str, Mutant] = {
         "size, value = 1.0, scope.real(term).text",
     ),
     "coarse weights are not divided": _engine(
-        _Parts._ranks, "self.bounded.shares.coarse_steps", "4 * self.bounded.shares.coarse_steps"
+        _Parts._by_value, "self.bounded.shares.coarse_steps", "4 * self.bounded.shares.coarse_steps"
     ),
 }  # fmt: skip

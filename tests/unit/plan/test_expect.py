@@ -2,6 +2,7 @@
 """Error bars that are known before anything is paid."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,9 +10,20 @@ import pytest
 from sordino.plan.allocate import plan_question
 from sordino.plan.expect import expected, is_noisy
 from sordino.plan.plan import Added, Mean, Plan
-from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
+from sordino.query.tree import (
+    KeyRef,
+    Kind,
+    Literal,
+    Measure,
+    MeasureRef,
+    Output,
+    Post,
+    PostCall,
+    PostScalar,
+)
 from sordino.query.types import Type
 from tests.unit.plan.questions import (
+    AGE,
     AVG,
     COUNT,
     DECLARED,
@@ -50,22 +62,30 @@ def noise(plan: Plan, at: int, level: Fraction) -> float:
 
 
 def test_a_noisy_column_is_off_by_its_noise() -> None:
-    assert width(N) == pytest.approx(noise(PLAN, 0, Fraction(95, 100)))
+    assert width(TOTAL) == pytest.approx(noise(PLAN, 1, Fraction(95, 100)))
 
 
 def test_a_count_that_is_shown_whole_is_off_by_half_more() -> None:
-    whole = MeasureRef(0, Type.INTEGER)
-    assert width(whole) == pytest.approx(width(N) + 0.5)
+    assert width(N) == pytest.approx(noise(PLAN, 0, Fraction(95, 100)) + 0.5)
     units = plan_question(question([UNITS]), catalog(), epsilon=1)
-    assert width(whole, units) == width(N, units)  # it is whole already
+    assert width(N, units) == noise(units, 0, Fraction(95, 100))  # it is whole already
+
+
+def test_a_sum_of_whole_numbers_is_shown_whole_too() -> None:
+    whole = Measure(Kind.SUM, AGE, AGE.range)
+    asked = question([whole])
+    ref = MeasureRef(0, Type.INTEGER)
+    asked = replace(asked, post=Post((Output("s", ref),)))
+    plan = plan_question(asked, catalog(rows=4), epsilon=1)
+    assert width(ref, plan) == pytest.approx(noise(plan, 0, Fraction(95, 100)) + 0.5)
 
 
 def test_two_noises_share_what_may_fail() -> None:
     half = Fraction(975, 1000)
-    both = noise(PLAN, 0, half) + noise(PLAN, 1, half)
+    both = noise(PLAN, 0, half) + 0.5 + noise(PLAN, 1, half)
     assert width(call("add", N, TOTAL)) == pytest.approx(both)
     assert width(call("sub", N, call("mul", TOTAL, TWO))) == pytest.approx(
-        noise(PLAN, 0, half) + 2 * noise(PLAN, 1, half)
+        noise(PLAN, 0, half) + 0.5 + 2 * noise(PLAN, 1, half)
     )
     assert width(call("add", N, N)) == pytest.approx(2 * width(N))  # one noise
 

@@ -11,12 +11,23 @@ from sordino.answer.codec import from_bytes, to_bytes
 from sordino.errors import SealedError
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.partitions import KeySelection
-from sordino.plan.bounded import Cells, Crowded, Ranks, RowCount, UnitCount, Votes
+from sordino.plan.bounded import Cells, Crowded, Ranks, RowCount, Shares, UnitCount, Votes
 from sordino.plan.plan import Added, Chosen, Direct, Ranked
 from sordino.query.tree import Kind, Literal, Measure, MeasureRef, Ordered, PostCall
-from sordino.query.types import Type
+from sordino.query.types import Range, Type
 from sordino.release import Options, release
-from tests.unit.release.plans import AGE, DISEASE, RECEIPT, WIDE, added, key, make, sealed, titled
+from tests.unit.release.plans import (
+    AGE,
+    COST,
+    DISEASE,
+    RECEIPT,
+    WIDE,
+    added,
+    key,
+    make,
+    sealed,
+    titled,
+)
 
 # Noise of so small a scale that it is 0 but for a probability below 1e-100: exact answers.
 SILENT = Added(0, 0, Laplace(sensitivity=1, epsilon=2**18), Fraction(1))
@@ -193,3 +204,36 @@ def test_a_measure_that_two_columns_show_is_drawn_once() -> None:
     plan = make(measures=measures, formulas=(Direct(0), Direct(0)))
     answer = release(plan, sealed({"s0": [1000]}), RECEIPT)
     assert answer.cell(0, "m0") == answer.cell(0, "m1")
+
+
+@pytest.mark.parametrize("kind", [Kind.MAX, Kind.MIN, Kind.QUANTILE])
+def test_no_end_of_a_quantile_lies_beyond_the_public_bounds(kind: Kind) -> None:
+    costs = Range(Fraction(0), Fraction(3000))
+    half = Fraction(1, 2) if kind is Kind.QUANTILE else None
+    toward = {Kind.MIN: 0, Kind.MAX: 1}.get(kind)
+    plan = make(
+        measures=(Measure(kind, COST, costs, half),),
+        parts=(Ranks(COST, 0, 3000 * 16, -4),),  # steps of 1/16, which ends are moved out by
+        releases=(Ranked(0, 0, half, toward, Fraction(1), Fraction(1), 1),),
+        formulas=(Direct(0),),
+    )
+    for table in ({"v": [48000], "s0": [10**5]}, {"v": [0], "s0": [10**5]}):
+        cell = release(plan, sealed(table), RECEIPT).cell(0, "m0")
+        assert cell.low is not None
+        assert cell.high is not None
+        assert 0 <= cell.low <= cell.high <= 3000
+
+
+def test_weighed_counts_of_all_groups_have_one_half_width() -> None:
+    mechanism = Laplace(sensitivity=2**16, epsilon=Fraction(1, 3))
+    names = [f"g{at}" for at in range(50)]
+    plan = make(
+        keys=(key(*names),),
+        releases=(Added(0, 0, mechanism, Fraction(1, 2**16)),),
+        shares=Shares(rows=1),
+    )
+    table = {"k0": names, "s0": [at * 54321 for at in range(50)]}
+    answer = release(plan, sealed(table), RECEIPT)
+    far = mechanism.accuracy(confidence=Fraction(95, 100)) / 2**16
+    assert {cell.half_width for cell in answer["m0"]} == {far + 0.5}
+    assert all(isinstance(cell.value, int) for cell in answer["m0"])
