@@ -151,7 +151,7 @@ _ENDS: dict[str, Callable[..., Ends | None]] = {
     "clamp": _clamp,
     "nullif": _nullif,
     "to_real": lambda a: a,
-    "to_integer": lambda a: a,
+    "to_integer": _each(round),  # ties to even, as doubles are cast
 }
 
 

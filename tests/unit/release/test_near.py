@@ -130,3 +130,13 @@ def test_conditions_combine_by_what_they_can_be(
 def test_a_number_far_from_all_literals_is_not_among_them(literals: tuple[Value, ...]) -> None:
     found = operate("in", [near(1, 0, 2), *map(exactly, literals)], LOGIC)
     assert found.truth == frozenset({False})
+
+
+@given(uncertain())
+@settings(max_examples=200)
+def test_a_cast_to_whole_numbers_holds_what_the_exact_cast_gives(x: tuple[Near, float]) -> None:
+    found = operate("to_integer", [x[0]], Type.INTEGER)
+    exact = apply("to_integer", [x[1]], Type.INTEGER)
+    assert found.ends is not None
+    assert isinstance(exact, int)
+    assert found.ends[0] <= exact <= found.ends[1]
