@@ -10,6 +10,7 @@ from typing import assert_never
 from sordino.errors import UnknownName
 from sordino.plan.bounded import Shares, is_discovered
 from sordino.query.catalog import Catalog, Limits, Table
+from sordino.query.declare import LARGEST_LIMIT
 from sordino.query.tree import (
     Derive,
     JoinPublic,
@@ -46,7 +47,7 @@ def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> S
         groups = rows
     cells = how_many_groups(query.keys)
     if groups is not None and cells is not None:
-        groups = min(groups, cells)
+        groups = min(groups, max(cells, 1))  # an empty public list has no group at all
     each = stated.rows_per_group
     return Shares(
         rows=rows, groups=groups, rows_per_group=None if each is None else min(each, rows)
@@ -174,5 +175,5 @@ def _over(first: Limits | None, second: Limits) -> Limits:
 def _rows_from(stated: Limits) -> int:
     """Return a limit of rows where only others were stated."""
     if stated.groups is not None and stated.rows_per_group is not None:
-        return stated.groups * stated.rows_per_group
+        return min(stated.groups * stated.rows_per_group, LARGEST_LIMIT)
     return max(DEFAULT_ROWS, stated.rows_per_group or 0)

@@ -14,7 +14,7 @@ from sordino.answer.codec import to_bytes
 from sordino.engine.protocol import Engine
 from sordino.errors import CatalogError
 from sordino.exact.entropy import system
-from sordino.exact.rational import Number
+from sordino.exact.rational import Number, confidence_level
 from sordino.ledger.protocol import Ledger
 from sordino.plan.allocate import plan_question
 from sordino.plan.explain import Explanation, explain
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Width: TypeAlias = "Number | str"
 _SALT_BITS = 48  # the keystream is read in units of 16
 _KEPT_PLANS = 256
+_SUREST = 1 - Fraction(1, 10**9)  # of error bars
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,11 @@ class Session:
         except CatalogError as error:  # here it is an argument that is wrong
             raise ValueError(str(error)) from None
         confidence, delta = asked.get("confidence", 0.95), asked.get("delta")
+        if confidence_level(confidence) > _SUREST:
+            raise ValueError(f"confidence must be at most {float(_SUREST)}")
         diagnostics = asked.get("diagnostics", False)
+        if not isinstance(diagnostics, bool):
+            raise TypeError("diagnostics must be True or False")
         if within is None:
             return plan_question(
                 query,

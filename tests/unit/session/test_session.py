@@ -215,3 +215,18 @@ def test_limits_that_are_none_are_refused_and_cost_nothing(rows: Any) -> None:
     with pytest.raises(ValueError, match="rows must be a whole number from 1"):
         data.ask("SELECT COUNT(*) FROM data", epsilon=1, rows=rows)
     assert left(data) == "epsilon 10"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"confidence": 1 - 1e-12}, "confidence must be at most"),
+        ({"confidence": 95}, "write 95 % as 0.95"),
+        ({"diagnostics": "no"}, "diagnostics must be True or False"),
+    ],
+)
+def test_odd_arguments_are_refused_and_cost_nothing(asked: Any, said: str) -> None:
+    data = session()
+    with pytest.raises((ValueError, TypeError), match=said):
+        data.ask("SELECT COUNT(*) FROM data", epsilon=1, **asked)
+    assert left(data) == "epsilon 10"
