@@ -14,6 +14,9 @@ PROMISING = [
     *public("sordino.mechanisms"),
     *public("sordino.privacy"),
     *public("sordino.sensitivity"),
+    *public("sordino.plan"),
+    *public("sordino.release"),
+    *public("sordino.answer"),
 ]
 
 

@@ -9,7 +9,10 @@ import pytest
 
 from tests.house.tree import SCRIPT
 
-HEAVY = {"flint", "matplotlib", "numpy", "pandas", "polars", "rich", "scipy", "typer"}
+HEAVY = {
+    "duckdb", "flint", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy",
+    "sqlglot", "typer",
+}  # fmt: skip
 COMMANDS = {
     "import sordino": [sys.executable, "-c", "import sordino"],
     "sordino --help": [str(SCRIPT), "--help"],
