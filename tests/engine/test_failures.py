@@ -91,14 +91,18 @@ def test_the_keyboard_interrupts_a_question_and_the_engine_goes_on(
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGINT)
 
-    with monkeypatch.context() as patch:
-        instead(engine, patch, SLOW)
-        thread = threading.Thread(target=press)
-        start = time.monotonic()
-        thread.start()
-        with pytest.raises(KeyboardInterrupt):
-            engine.run(COUNT, RECEIPT, salt=1, progress=_ignore if watched else None)
-        thread.join()
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of pytest ignore it
+    try:
+        with monkeypatch.context() as patch:
+            instead(engine, patch, SLOW)
+            thread = threading.Thread(target=press)
+            start = time.monotonic()
+            thread.start()
+            with pytest.raises(KeyboardInterrupt):
+                engine.run(COUNT, RECEIPT, salt=1, progress=_ignore if watched else None)
+            thread.join()
+    finally:
+        signal.signal(signal.SIGINT, heard)
     assert time.monotonic() - start < 10
     assert rows_of(engine, COUNT) == ANSWER
 

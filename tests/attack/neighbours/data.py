@@ -180,7 +180,7 @@ class _Maker:
         if self.schema.public is None:
             return {}
         random = self.random
-        many = random.choice((3, 3, 8, 20))
+        many = random.choice((0, 3, 8, 20))
         return {
             self.schema.public: [
                 {
