@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sordino.answer.column import Column
 from sordino.answer.labels import cut, key_texts, places
-from sordino.answer.numbers import UNKNOWN, number_pair, printable, with_error
+from sordino.answer.numbers import printable, with_error
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
@@ -62,16 +62,6 @@ def shown_rows(rows: int) -> list[int]:
         return list(range(rows))
     half = _MOST_ROWS // 2
     return [*range(half), *range(rows - half, rows)]
-
-
-def pair(column: Column, row: int) -> tuple[str, str]:
-    """Return a value and its half-width as texts, with a question mark where it has none.
-
-    Guarantee: none needed; an answer is already private.
-    """
-    cell = column.cell(row)
-    found = number_pair(cell.value, cell.half_width)
-    return (found[0], found[1]) if len(found) == 2 else (found[0], UNKNOWN)
 
 
 def with_bar(column: Column, row: int) -> tuple[str, str]:

@@ -35,7 +35,7 @@ delta = 1e-6              # only for keys that are not declared, such as the cit
 [tables.visits]
 parquet = "visits.parquet"
 unit = "patient_id"       # one patient with all visits is hidden
-limits = { rows = 16 }    # a patient with more visits counts with sixteen in all
+limits = { rows = 12 }    # a patient with more visits counts with twelve in all
 
 [tables.visits.columns]
 visit_id = "integer"

@@ -15,7 +15,7 @@ from rich.text import Text
 
 import sordino as so
 from sordino.answer import Answer, Column
-from sordino.answer.text import pair
+from sordino.answer.text import with_bar
 from sordino.cli.demo import QUESTIONS, REFUSED, Question
 from sordino.cli.demo_data import PATIENTS, write
 from sordino.errors import QueryError
@@ -95,8 +95,8 @@ def table_of(answer: Answer, sign: str = "±") -> Table:
 
 def _cell(column: Column, row: int, sign: str) -> Text:
     if column.noisy:
-        value, width = pair(column, row)
-        return Text.assemble((value, "bold cyan"), f" {sign} {width}")
+        value, bar = with_bar(column, row)
+        return Text.assemble((value, "bold cyan"), f" {bar.replace('±', sign)}")
     style = "" if column.kind == "key" else "bold cyan"
     behind = "" if column.gap is None else f" (at most {column.gap:,.0f} visits behind the best)"
     return Text.assemble((str(column.cell(row)), style), (behind, "dim"))

@@ -24,7 +24,7 @@ def test_there_are_about_a_hundred_thousand_visits_of_thirty_thousand_patients()
     owners, visits = np.unique(made["visits"]["patient_id"], return_counts=True)
     assert owners.size == PATIENTS == np.unique(made["patients"]["patient_id"]).size
     assert 95_000 < visits.sum() < 105_000
-    assert 0 < (visits > 16).mean() < 0.01  # a few are cut by the declared limit
+    assert 0 < (visits > 12).mean() < 0.03  # a few are cut by the declared limit
     assert set(made["visits"]["disease"]) == set(DISEASES)
     assert set(made["cities"]["region"]) == set(REGIONS)
 
