@@ -41,7 +41,7 @@ bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1
 	@$(BIN)/python -m bench
 
 soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.
-	$(BIN)/pytest -m soak
+	$(BIN)/pytest -m soak $(PYTEST)
 
 accuracy: $(VENV)/.dev ## Draw private medians anew and write docs/accuracy.md.
 	@$(BIN)/python -m bench.medians
