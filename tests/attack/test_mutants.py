@@ -24,7 +24,8 @@ from tests.attack.neighbours.campaign import Settings, Site, Tally, listening
 from tests.attack.neighbours.dice import dice
 from tests.attack.neighbours.lab import QUESTIONS, lab_schema, lab_world
 from tests.attack.neighbours.releases import release_faults
-from tests.reference.bounded import Cut, bounded_reference
+from tests.reference.bounded import bounded_reference
+from tests.reference.rows import Cut
 
 MUTANTS = {**ENGINE, **PUBLIC, **NOISY}
 HOSTILE = (

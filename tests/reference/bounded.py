@@ -25,14 +25,10 @@ from sordino.plan.bounded import (
 )
 from sordino.query.catalog import Catalog
 from sordino.query.tree import Key
-from tests.reference.rows import Stored, rows_of, value_of
+from tests.reference.rows import Cut, Stored, rows_of, value_of
 
 Group: TypeAlias = tuple[Any, ...]
 Part_: TypeAlias = dict[Group, tuple[int, ...]]
-
-
-class Cut(Exception):
-    """A salted hash would choose here, so that plain Python cannot say what is kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
+from sordino.plan.bounded import JOIN_ROWS
+from sordino.plan.limits import is_alone
 from sordino.query.catalog import Catalog, Table
 from sordino.query.tree import (
     Call,
@@ -30,6 +32,10 @@ from tests.reference import scalars
 
 Stored: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]  # table -> rows of columns
 Row: TypeAlias = tuple[Any, dict[str, Any]]  # unit, field -> value
+
+
+class Cut(Exception):
+    """A salted hash would choose here, so that plain Python cannot say what is kept."""
 
 
 def value_of(scalar: Scalar, row: Mapping[str, Any]) -> Any:
@@ -125,10 +131,15 @@ def _join_public(join: JoinPublic, stored: Stored, catalog: Catalog) -> list[Row
 
 
 def _join_unit(join: JoinUnit, stored: Stored, catalog: Catalog) -> list[Row]:
+    mine = rows_of(join.rows, stored, catalog)
     others = by_unit(rows_of(join.other, stored, catalog))
+    if not (is_alone(join.rows, catalog) or is_alone(join.other, catalog)):
+        sizes = [len(own) for side in (by_unit(mine), others) for own in side.values()]
+        if max(sizes, default=0) > JOIN_ROWS:
+            raise Cut
     blank = {field.name: None for field in fields_of(join.other)}
     made: list[Row] = []
-    for unit, row in rows_of(join.rows, stored, catalog):
+    for unit, row in mine:
         found = [
             other
             for other in others.get(unit, ())

@@ -252,7 +252,7 @@ def _as_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
-    return str(value)
+    return "0.0" if isinstance(value, float) and value == 0 else str(value)
 
 
 def _as_real(value: Any) -> float | None:

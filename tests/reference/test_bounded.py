@@ -15,7 +15,8 @@ from tests.attack.neighbours.data import frames, make_world
 from tests.attack.neighbours.dice import dice
 from tests.attack.neighbours.queries import make_question
 from tests.attack.neighbours.schemas import make_schema
-from tests.reference.bounded import Cut, Part_, bounded_reference
+from tests.reference.bounded import Part_, bounded_reference
+from tests.reference.rows import Cut
 
 WORLDS, QUESTIONS = 30, 20
 

@@ -2,7 +2,7 @@
 """A bounded question as one statement with bound values.
 
 The text depends on the question and the catalog alone. Identifiers are our own and those of the
-catalog, quoted; every literal and every number of the plan is bound.
+catalog, quoted; every literal is bound. Whole numbers that the plan computed stand as digits.
 """
 
 from __future__ import annotations

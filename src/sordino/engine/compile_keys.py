@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -95,13 +96,18 @@ def _value(scope: Scope, key: Key) -> str:
         return scope.scalar(key.scalar).text
     writer, bins = scope.writer, key.bins
     value = scope.once(scope.real(scope.scalar(key.scalar))).text
-    low, high = float(bins.range.low), float(bins.range.high)
+    low, high, count = float(bins.range.low), float(bins.range.high), float(bins.count)
     first, last = writer.value(low, Type.REAL), writer.value(high, Type.REAL)
-    many, width = writer.value(float(bins.count), Type.REAL), writer.value(high - low, Type.REAL)
-    place = writer.as_type(f"floor(({value} - {first}) * {many} / {width})", Type.INTEGER)
+    inside, start, width = value, first, high - low
+    if math.isinf(width * count):  # all of it smaller by a power of two, which changes no bin
+        shrink = 2.0 ** -(2 + bins.count.bit_length())
+        inside = f"({value} * {writer.value(shrink, Type.REAL)})"
+        start, width = writer.value(low * shrink, Type.REAL), high * shrink - low * shrink
+    many, whole = writer.value(count, Type.REAL), writer.value(width, Type.REAL)
+    place = writer.as_type(f"floor(({inside} - {start}) * {many} / {whole})", Type.INTEGER)
     return (
         f"CASE WHEN {value} BETWEEN {first} AND {last} "
-        f"THEN LEAST({place}, {writer.integer(bins.count - 1)}) END"
+        f"THEN LEAST({place}, {writer.value(bins.count - 1, Type.INTEGER)}) END"
     )
 
 

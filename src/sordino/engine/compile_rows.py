@@ -9,9 +9,10 @@ from typing import assert_never
 
 from sordino.engine.compile_tables import Relation, Tables
 from sordino.engine.compile_units import measure_text
-from sordino.engine.dialect import quoted
 from sordino.engine.scalars import Scope, Term, common
 from sordino.engine.select import inner, select
+from sordino.plan.bounded import JOIN_ROWS
+from sordino.plan.limits import is_alone
 from sordino.query.tree import (
     Derive,
     JoinPublic,
@@ -95,15 +96,15 @@ class Reader:
         if not table.public:
             raise ValueError(f"table {table.name!r} is not public")
         columns = {made.name: tables.writer.column(made.name) for made, _ in join.fields}
-        names = dict.fromkeys(column for _, column in (*join.fields, *join.on))
-        public = tables.base(table, [(quoted(name), name) for name in names])
+        names = {name: tables.inner_name(table, name) for _, name in (*join.fields, *join.on)}
+        public = tables.base(table, [(inside, name) for name, inside in names.items()])
         left, right, keys = self.scope(below), self.scope(Relation(public, {})), []
         for scalar, name in join.on:
             there = left.scalar(scalar)
-            other = Term(quoted(name), tables.column_type(table, name))
+            other = Term(names[name], tables.column_type(table, name))
             kind = common(there.type, other.type)
             keys.append((left.into(there, kind).text, right.into(other, kind).text))
-        taken = [f"{quoted(column)} AS {columns[made.name]}" for made, column in join.fields]
+        taken = [f"{names[column]} AS {columns[made.name]}" for made, column in join.fields]
         return self._joined(
             (below.step, left, [*self._unit(), *below.columns.values()]),
             (public, right, taken),
@@ -114,6 +115,9 @@ class Reader:
 
     def _join_unit(self, join: JoinUnit) -> Relation:
         one, two = self.rows(join.rows), self.rows(join.other)
+        catalog = self.tables.catalog
+        if not (is_alone(join.rows, catalog) or is_alone(join.other, catalog)):
+            one, two = self._first_rows(one), self._first_rows(two)
         left, right, keys = self.scope(one), self.scope(two), [("u", "u")]
         for here, there in join.on:
             a, b = left.scalar(here), right.scalar(there)
@@ -126,6 +130,20 @@ class Reader:
             outer=join.outer,
             columns={**one.columns, **two.columns},
         )
+
+    def _first_rows(self, side: Relation) -> Relation:
+        """Return at most ``JOIN_ROWS`` rows of each unit, the first by a salted hash.
+
+        The rest of the order is by all columns: rows that tie are the same, and any will do.
+        """
+        writer, columns = self.tables.writer, list(side.columns.values())
+        h = writer.dialect.hash.format(", ".join([writer.salt(), *columns]))
+        order = ", ".join([h, *columns])
+        place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        ranked = inner(select(["u", *columns, place], side.step))
+        near = [f"place <= {writer.integer(JOIN_ROWS)}"]
+        text = select(["u", *columns], ranked, where=near)
+        return Relation(self._step("first", text), side.columns)
 
     def _joined(
         self,

@@ -10,7 +10,7 @@ from sordino.engine.bases import Base, normal
 from sordino.engine.dialect import quoted
 from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
-from sordino.query.catalog import Catalog, Table
+from sordino.query.catalog import Catalog, Column, Table
 from sordino.query.types import Type
 
 
@@ -43,12 +43,13 @@ class Tables:
             raise ValueError(f"there is no table {name!r}")
         return table
 
+    def inner_name(self, table: Table, name: str) -> str:
+        """Return what a column is called in steps; names of the catalog could be taken for ours."""
+        return f"d{table.columns.index(self._declared(table, name))}"
+
     def column_type(self, table: Table, name: str) -> Type:
         """Return the declared type of a column."""
-        column = table.column(name)
-        if column is None:
-            raise ValueError(f"table {table.name!r} has no column {name!r}")
-        return column.type
+        return self._declared(table, name).type
 
     def is_raw(self, table: Table, name: str) -> bool:
         """Tell whether a column is text that is cut if it is too long, and may be cut later."""
@@ -72,7 +73,7 @@ class Tables:
         if table.public or (table.each_row and not self.units):
             return self.writer.step("base", select(chosen, source))
         if table.each_row:
-            named = [f"{quoted(column)} AS {name}" for name, column in pairs]
+            named = [f"{self.inner_name(table, column)} AS {name}" for name, column in pairs]
             return self.writer.step("base", select(["u", *named], self._numbered(table)))
         if table.parent is not None:
             return self._child(table, chosen, [name for name, _ in pairs])
@@ -83,8 +84,10 @@ class Tables:
     def _numbered(self, table: Table) -> str:
         """Return a table with numbered rows: one step, so that a row has one number everywhere."""
         if table.name not in self.numbered:
-            columns = [column.name for column in table.columns]
-            chosen = [f"{self._column(table, name)} AS {quoted(name)}" for name in columns]
+            chosen = [
+                f"{self._column(table, column.name)} AS {self.inner_name(table, column.name)}"
+                for column in table.columns
+            ]
             text = select(["row_number() OVER () AS u", *chosen], self.bases[table.name].source)
             self.numbered[table.name] = self.writer.step("numbered", text, keep=True)
         return self.numbered[table.name]
@@ -106,7 +109,8 @@ class Tables:
         via = self._column(table, column, whole=True)
         source = self.bases[table.name].source
         if table.each_row:
-            return select(["u", f"{quoted(column)} AS via"], self._numbered(table))
+            name = self.inner_name(table, column)
+            return select(["u", f"{name} AS via"], self._numbered(table))
         if table.parent is None:
             unit = self._column(table, str(table.unit), whole=True)
             return select([f"{unit} AS u", f"{via} AS via"], source, where=[f"{unit} IS NOT NULL"])
@@ -115,9 +119,13 @@ class Tables:
         above = inner(self._units(self.table(table.parent.parent), table.parent.parent_column))
         return select(["p.u", "t.via"], f"{rows} AS t JOIN {above} AS p ON t.up = p.via")
 
-    def _column(self, table: Table, name: str, *, whole: bool = False) -> str:
+    def _declared(self, table: Table, name: str) -> Column:
         column = table.column(name)
         if column is None:
             raise ValueError(f"table {table.name!r} has no column {name!r}")
+        return column
+
+    def _column(self, table: Table, name: str, *, whole: bool = False) -> str:
+        column = self._declared(table, name)
         held = self.bases[table.name].held[column.name]
         return normal(self.writer, column.name, column.type, held, whole=whole)

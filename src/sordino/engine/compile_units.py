@@ -12,6 +12,8 @@ from sordino.query.tree import UnitKind, UnitMeasure
 from sordino.query.types import Range, Type
 
 _SUM_BITS = 52  # of a value that is added up for one unit
+_LARGEST = 53  # bits of what infinity becomes, where the range goes beyond all doubles
+_FINEST, _COARSEST = -1_074, 1_024 - _SUM_BITS  # the step of the smallest and largest doubles
 
 
 def measure_text(scope: Scope, measure: UnitMeasure, kind: Type, *, over: str) -> str:
@@ -41,7 +43,8 @@ def _in_steps(scope: Scope, term: Term, public: Range | None) -> tuple[float, st
         raise ValueError("a sum over the rows of a unit needs a range")
     exponent = unit_exponent(public, whole=term.type is Type.INTEGER)
     size = Fraction(2) ** exponent
-    low, high = math.ceil(public.low / size), math.floor(public.high / size)
+    low = max(math.ceil(public.low / size), -(2**_LARGEST))
+    high = min(math.floor(public.high / size), 2**_LARGEST)
     return 2.0**exponent, whole_steps(scope, term, low, high, exponent)
 
 
@@ -54,7 +57,7 @@ def unit_exponent(public: Range, *, whole: bool) -> int:
     bits = size.numerator.bit_length() - size.denominator.bit_length() + 1
     if whole and bits <= _SUM_BITS and public.low.denominator == public.high.denominator == 1:
         return 0
-    return min(max(bits - _SUM_BITS, -900), 900)
+    return min(max(bits - _SUM_BITS, _FINEST), _COARSEST)
 
 
 def whole_steps(scope: Scope, term: Term, low: int, high: int, exponent: int) -> str:

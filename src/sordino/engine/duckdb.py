@@ -39,19 +39,27 @@ class DuckdbEngine:
     """The tables of a catalog in an embedded DuckDB.
 
     Opening it reads schemas and no rows; of a CSV file, the first line. Sources that are missing or
-    do not fit what is declared are a CatalogError. It may be shared by threads.
+    do not fit what is declared are a CatalogError. It may be shared by threads. ``spill_limit``
+    bounds what is put on disk; if None, by half of what is free there, and 50 GB.
 
     Everything that fails in ``run`` is a SealedError; the cause goes to the log ``sordino.owner``.
     """
 
     def __init__(
-        self, catalog: Catalog, *, threads: int | None = None, memory_limit: str | None = None
+        self,
+        catalog: Catalog,
+        *,
+        threads: int | None = None,
+        memory_limit: str | None = None,
+        spill_limit: str | None = None,
     ) -> None:
         self.catalog = catalog
         sources = sources_of(catalog)
         self._files = [Path(file) for file in sources.files]
         self._stamps = _stamps(self._files)
-        self.database = Database(sources, threads=threads, memory_limit=memory_limit)
+        self.database = Database(
+            sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
+        )
         try:
             with self.database.connection() as connection:
                 self.bases = bases_of(catalog, connection)

@@ -20,6 +20,7 @@ from typing import Any
 import duckdb
 
 from sordino.engine.dialect import quoted
+from sordino.engine.duckdb_folders import largest_spill, own_prefix, remove_stale
 from sordino.engine.duckdb_sources import LOADING, Sources, literal
 from sordino.errors import CatalogError
 
@@ -37,7 +38,7 @@ _IDLE = 8  # connections that are kept for the next question
 @cache
 def _nothing() -> bytes:
     """Return an empty database; making one takes longer than all the rest of opening it."""
-    with tempfile.TemporaryDirectory(prefix="sordino-") as folder:
+    with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
         path = Path(folder) / "empty.duckdb"
         duckdb.connect(str(path)).close()
         return path.read_bytes()
@@ -50,7 +51,14 @@ class Database:
     asked for their progress, one at a time.
     """
 
-    def __init__(self, sources: Sources, *, threads: int | None, memory_limit: str | None) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        *,
+        threads: int | None,
+        memory_limit: str | None,
+        spill_limit: str | None = None,
+    ) -> None:
         self._sources = sources
         self._frames = dict(sources.frames)
         self._unloaded = dict(sources.loaded)
@@ -58,10 +66,12 @@ class Database:
         self._version = 0
         self._lock = Lock()
         self._watching = Lock()
-        self._home = Path(tempfile.mkdtemp(prefix="sordino-"))  # of mode 0700
+        remove_stale()
+        self._home = Path(tempfile.mkdtemp(prefix=own_prefix()))  # of mode 0700
         self._cleanup = weakref.finalize(self, shutil.rmtree, self._home, ignore_errors=True)
         settings: dict[str, Any] = dict(_BEFORE)
         settings["temp_directory"] = str(self._home / "spill")
+        settings["max_temp_directory_size"] = spill_limit or largest_spill(self._home)
         if threads is not None:
             settings["threads"] = threads
         if memory_limit is not None:

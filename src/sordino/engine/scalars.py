@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
+from sordino.query.operations import NO, YES
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Type, Value
 
@@ -99,6 +100,10 @@ class Scope:
             return term
         if kind is Type.REAL:
             return self.real(term)
+        if term.type is Type.REAL and kind is Type.TEXT:  # -0.0 is 0.0, and reads like it
+            term = self.once(term)
+            text = self.writer.as_type(term.text, kind)
+            return Term(f"CASE WHEN {term.text} = 0 THEN '0.0' ELSE {text} END", kind)
         return Term(
             self.writer.as_type(term.text, kind), kind, 63 if kind is Type.INTEGER else None
         )
@@ -303,8 +308,8 @@ def _substring(scope: Scope, terms: Terms, kind: Type) -> Term:
     start, length = (int(str(term.literal)) for term in terms[1:])
     first = min(max(start, 1), 2**31)
     many = min(max(start + length - first, 0), 2**31)
-    texts = (scope.clean(terms[0]).text, scope.writer.integer(first), scope.writer.integer(many))
-    return Term(scope.function("substring", *texts), kind)
+    ends = (scope.writer.value(end, Type.INTEGER) for end in (first, many))
+    return Term(scope.function("substring", scope.clean(terms[0]).text, *ends), kind)
 
 
 def _time(name: str) -> Rule:
@@ -332,8 +337,7 @@ def _to_boolean(scope: Scope, terms: Terms, kind: Type) -> Term:
     if term.type is not Type.TEXT:
         return scope.into(term, kind)
     word = scope.once(Term(f"lower(trim({term.text}))", Type.TEXT)).text
-    text = f"CASE WHEN {word} IN ('true', 't', '1') THEN TRUE "
-    return Term(text + f"WHEN {word} IN ('false', 'f', '0') THEN FALSE END", kind)
+    return Term(f"CASE WHEN {word} IN {YES} THEN TRUE WHEN {word} IN {NO} THEN FALSE END", kind)
 
 
 def _to_other(scope: Scope, terms: Terms, kind: Type) -> Term:

@@ -15,6 +15,7 @@ from sordino.query.types import Value
 
 FINE = 2**16  # steps that a whole row weighs where rows are weighed
 COARSE = 2**8  # the same for quantiles and votes
+JOIN_ROWS = 200  # of one unit that take part on a side of a join, where both sides may have many
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sordino.errors import QueryError
+from sordino.query import ranges
 from sordino.query.bind_columns import is_aggregate, is_unit
 from sordino.query.bind_scalar import Hook, bind, condition
 from sordino.query.bind_types import NULL, choice, is_null
@@ -100,6 +101,14 @@ def bounded(scalar: Scalar, node: exp.Expr) -> tuple[Scalar, Range]:
         scalar = scalar.arguments[0]
     if known is None:
         raise no_bounds(scalar, node)
+    if not ranges.is_finite(known):
+        raise refusal(
+            "no_bounds",
+            node,
+            "the bounds of this value are too far apart",
+            why="their distance is beyond what double precision holds",
+            hint="give it narrower ones with CLAMP(x, lo, hi)",
+        )
     if known.low >= known.high:
         raise refusal(
             "no_bounds",

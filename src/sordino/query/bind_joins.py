@@ -13,8 +13,11 @@ from sordino.query.bind_columns import row_hook, same_unit
 from sordino.query.bind_scalar import bind
 from sordino.query.bind_types import alike
 from sordino.query.refusals import refusal
-from sordino.query.scope import Columns, Named, Private, Public, Relation, Unit, find
+from sordino.query.scope import Columns, Named, Private, Public, Reading, Relation, Unit, find
 from sordino.query.tree import Call, Field, JoinPublic, JoinUnit, Literal, Scalar, Where
+
+JOINS = 8  # that a question has at most
+UNIT_JOINS = 2  # and of those, with private rows on both sides
 
 _ON = "join on equal columns, as in ON v.patient_id = p.patient_id"
 
@@ -28,11 +31,13 @@ class _Pairs:
     merged: frozenset[str] = frozenset()
 
 
-def joined(left: Relation, right: Relation, join: exp.Join) -> Relation:
-    """Return the rows of a join, or refuse one that would mix people."""
+def joined(left: Relation, right: Relation, join: exp.Join, reading: Reading) -> Relation:
+    """Return the rows of a join, or refuse one that would mix people or make too many rows."""
     outer = _outer(join)
+    _count(left, right, join, reading)
     _apart(left, right, join)
     pairs = _pairs(left, right, join)
+    _check_constants(pairs, join, reading)
     match left, right:
         case Private(), Public():
             return _with_public(left, right, pairs, join, outer=outer)
@@ -70,6 +75,45 @@ def _outer(join: exp.Join) -> bool:
             "use JOIN or LEFT JOIN with ON",
         )
     return side == "LEFT"
+
+
+def _count(left: Relation, right: Relation, join: exp.Join, reading: Reading) -> None:
+    """Count a join, and refuse a question that has too many: each may multiply the rows."""
+    reading.joins += 1
+    reading.unit_joins += isinstance(left, Private) and isinstance(right, Private)
+    why = "each of them may multiply the rows"
+    if reading.joins > JOINS:
+        raise _refused(
+            join,
+            f"the question has more than {JOINS} joins",
+            why,
+            "join fewer tables; a WITH query counts each time it is used",
+        )
+    if reading.unit_joins > UNIT_JOINS:
+        raise _refused(
+            join,
+            f"the question joins private rows more than {UNIT_JOINS} times",
+            why,
+            "aggregate beside each row, as in MAX(x) OVER (PARTITION BY unit)",
+        )
+
+
+def _check_constants(pairs: _Pairs, join: exp.Join, reading: Reading) -> None:
+    """Refuse a join in which only constants are compared: all rows of a side would be paired."""
+    paired = (all(_varies(side, reading) for side in sides) for sides in pairs.scalars)
+    if not pairs.units and not any(paired):
+        raise _refused(
+            join,
+            "ON compares columns with constants alone",
+            "every private row would be paired with the same public rows",
+            "join on columns of both tables, and put constants into WHERE",
+        )
+
+
+def _varies(scalar: Scalar, reading: Reading) -> bool:
+    """Tell whether a scalar uses a column, also by the names of inner queries."""
+    meanings = reading.lists.meanings
+    return any(name not in meanings or _varies(meanings[name], reading) for name in _fields(scalar))
 
 
 def _apart(left: Relation, right: Relation, join: exp.Join) -> None:

@@ -34,7 +34,7 @@ def source(select: exp.Select, known: Mapping[str, Inner], reading: Reading) -> 
         raise refusal("no_from", select, "the question names no table", hint="add FROM table")
     relation = _item(from_.this, known, reading)
     for join in select.args.get("joins") or []:
-        relation = bind_joins.joined(relation, _item(join.this, known, reading), join)
+        relation = bind_joins.joined(relation, _item(join.this, known, reading), join, reading)
     where = select.args.get("where")
     if where is None:
         return relation

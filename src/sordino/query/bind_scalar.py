@@ -7,6 +7,7 @@ for every node decides it. All else is the same everywhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -303,6 +304,13 @@ def _clamp(node: exp.Expr, arguments: list[exp.Expr], hook: Hook) -> Scalar:
             node,
             "CLAMP takes a low end and a larger high end, both written out",
             hint="write CLAMP(x, 0, 100)",
+        )
+    if not math.isfinite(float(numbers[1]) - float(numbers[0])):
+        raise refusal(
+            "literal",
+            node,
+            "the ends of CLAMP are too far apart",
+            hint="write CLAMP(x, -1e300, 1e300)",
         )
     return checked("clamp", node, value, low, high)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -13,7 +13,8 @@ from itertools import product
 from typing import TypeAlias
 
 from sordino.query.catalog import Column
-from sordino.query.evaluate import apply, evaluate
+from sordino.query.doubtful import Doubtful
+from sordino.query.evaluate import SEE_MISSING, apply, evaluate
 from sordino.query.tree import Bins, Call, Field, Literal, Scalar
 from sordino.query.types import Range, Type, Value
 
@@ -98,7 +99,10 @@ class Lists:
         return self._found[known.name]
 
     def _of_call(self, call: Call) -> Domain:
-        found = self._composed(call) if branches(call) else self._evaluated(call)
+        try:
+            found = self._composed(call) if branches(call) else self._evaluated(call)
+        except Doubtful:
+            found = None
         return found or _of_part(call) or _of_range(call)
 
     def _composed(self, call: Call) -> Domain:
@@ -107,22 +111,30 @@ class Lists:
             return self._union((*call.arguments[1::2], call.arguments[-1]))
         if call.operation == "coalesce":
             return self._union(call.arguments)
-        known = self._all(call.arguments, 1)
+        see = call.operation in SEE_MISSING
+        known = self._all(call.arguments, 1, missing=see)
         if known is None:
             return None
-        return ordered({apply(call.operation, values, call.type) for values in product(*known)})
+        values = _applied(call, known)
+        if see:
+            values |= _applied(call, _with_missing(known)) - {None}
+        return ordered(values)
 
     def _evaluated(self, call: Call) -> Domain:
-        """Return what an operation gives for all values of the fields that it uses."""
+        """Return what an operation gives for all values of the fields that it uses.
+
+        A field may always be missing, which matters if some part gives a value then.
+        """
         fields = tuple(dict.fromkeys(part for part in _parts(call) if isinstance(part, Field)))
-        known = self._all(fields, sum(1 for _ in _parts(call)))
+        see = _uses(call, SEE_MISSING)
+        known = self._all(fields, sum(1 for _ in _parts(call)), missing=see)
         if not fields or known is None:
             return None
         names = [known_field.name for known_field in fields]
         values = {
-            evaluate(call, dict(zip(names, row, strict=True)))
-            for row in product(*known)
-            if None not in row
+            evaluate(call, dict(zip(names, row, strict=True)), sure=True)
+            for row in product(*(_with_missing(known) if see else known))
+            if see or None not in row
         }
         named = {None} if any(None in domain for domain in known) else set()
         return ordered((values - {None}) | named)
@@ -137,15 +149,20 @@ class Lists:
         self._work(len(values))
         return ordered(values) if len(values) <= MOST else None
 
-    def _all(self, scalars: Iterable[Scalar], parts: int) -> list[tuple[Value, ...]] | None:
-        """Return the lists of all scalars, unless some has none or they make too many rows."""
+    def _all(
+        self, scalars: Iterable[Scalar], parts: int, *, missing: bool
+    ) -> list[tuple[Value, ...]] | None:
+        """Return the lists of all scalars, unless some has none or they make too many rows.
+
+        With ``missing``, rows are counted in which any of the scalars may be missing.
+        """
         known: list[tuple[Value, ...]] = []
         for scalar in scalars:
             domain = self.of(scalar)
             if domain is None:
                 return None
             known.append(domain)
-        rows = math.prod(map(len, known))
+        rows = math.prod(map(len, _with_missing(known) if missing else known))
         if rows > MOST or rows * parts > _STEPS:
             return None
         self._work(rows * parts)
@@ -229,7 +246,19 @@ def _days(years: Range) -> tuple[date, ...] | None:
 
 def branches(scalar: Scalar) -> bool:
     """Tell whether a value may come from elsewhere than the lists of the fields."""
-    return any(isinstance(p, Call) and p.operation in _BRANCHING for p in _parts(scalar))
+    return _uses(scalar, _BRANCHING)
+
+
+def _uses(scalar: Scalar, operations: Container[str]) -> bool:
+    return any(isinstance(p, Call) and p.operation in operations for p in _parts(scalar))
+
+
+def _applied(call: Call, known: list[tuple[Value, ...]]) -> set[Value]:
+    return {apply(call.operation, row, call.type, sure=True) for row in product(*known)}
+
+
+def _with_missing(known: list[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+    return [domain if None in domain else (*domain, None) for domain in known]
 
 
 def _parts(scalar: Scalar) -> Iterator[Scalar]:

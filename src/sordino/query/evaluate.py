@@ -10,6 +10,8 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, DecimalException
 from typing import TypeAlias
 
+from sordino.query.doubtful import Doubtful, doubtful
+from sordino.query.operations import NO, YES
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Type, Value
 
@@ -17,14 +19,15 @@ Values: TypeAlias = "Sequence[Value]"
 Rule: TypeAlias = "Callable[..., Value]"
 
 _LARGEST = 2**63
-_YES, _NO = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 _WRITTEN = re.compile(
     r"(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?"
 )
 
 
-def evaluate(scalar: Scalar, row: Mapping[str, Value]) -> Value:
+def evaluate(scalar: Scalar, row: Mapping[str, Value], *, sure: bool = False) -> Value:
     """Return the value of a scalar on a row, which gives a value for the name of each field.
+
+    With ``sure`` it raises ``Doubtful`` where engines may differ on that value.
 
     >>> from sordino.query.operations import call
     >>> age = Field("f0", Type.INTEGER, "age")
@@ -37,14 +40,18 @@ def evaluate(scalar: Scalar, row: Mapping[str, Value]) -> Value:
         case Field(name=name):
             return row[name]
         case Call(operation=operation, arguments=arguments, type=kind):
-            return apply(operation, [evaluate(argument, row) for argument in arguments], kind)
+            values = [evaluate(argument, row, sure=sure) for argument in arguments]
+            return apply(operation, values, kind, sure=sure)
 
 
-def apply(operation: str, values: Values, kind: Type) -> Value:
+def apply(operation: str, values: Values, kind: Type, *, sure: bool = False) -> Value:
     """Return what an operation gives for values; ``kind`` is the type of its result.
 
-    It never fails for values of the types that the operation takes.
+    It never fails for values of the types that the operation takes, but that it raises ``Doubtful``
+    if it has to be ``sure`` and engines may differ.
     """
+    if sure and doubtful(operation, values):
+        raise Doubtful
     special = _WITH_MISSING.get(operation)
     if special is not None:
         return _fitted(special(*values), kind)
@@ -137,6 +144,7 @@ _WITH_MISSING: dict[str, Rule] = {
     "least": _extreme(min),
     "is_null": _is_null,
 }
+SEE_MISSING = frozenset(_WITH_MISSING)  # operations that may give a value for a missing one
 
 
 # All values are there in these. -----------------------------------------------------------------
@@ -242,8 +250,8 @@ def _to_integer(value: float | str) -> float:
 
 def _to_boolean(value: float | str) -> bool | None:
     if isinstance(value, str):
-        word = value.strip().lower()
-        return True if word in _YES else False if word in _NO else None
+        word = value.strip(" ").lower()
+        return True if word in YES else False if word in NO else None
     return value != 0
 
 
@@ -265,6 +273,8 @@ def _to_timestamp(value: date | str) -> datetime:
 
 
 def _to_text(value: object) -> str:
+    if isinstance(value, float):
+        return str(value + 0.0)  # -0.0 is 0.0, and reads like it
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sordino.query.domains import Lists, branches
+from sordino.query.doubtful import Doubtful
 from sordino.query.evaluate import evaluate
 from sordino.query.tree import (
     Call,
@@ -52,7 +53,11 @@ def narrowed(key: Key, rows: Rows, lists: Lists) -> Key:
 
 
 def _true(condition: Scalar, field: Field, value: Value) -> bool:
-    return evaluate(condition, {field.name: value}) is True
+    """Tell whether a condition may be true: it is, or engines may differ on it."""
+    try:
+        return evaluate(condition, {field.name: value}, sure=True) is True
+    except Doubtful:
+        return True
 
 
 def _conditions(rows: Rows) -> Iterator[Scalar]:
@@ -116,7 +121,10 @@ def _through(scalar: Call, met: list[Scalar], lists: Lists) -> set[Value] | None
         return None
     possible = (*domain, None)  # a value may always be missing
     left = [v for v in possible if all(_true(part, field, v) for part in conditions)]
-    return {evaluate(scalar, {field.name: value}) for value in left}
+    try:
+        return {evaluate(scalar, {field.name: value}, sure=True) for value in left}
+    except Doubtful:
+        return None
 
 
 def _named(direct: list[Scalar], field: Field) -> set[Value] | None:

@@ -22,6 +22,7 @@ Gives: TypeAlias = "Callable[[tuple[Scalar, ...]], Type]"
 Ranges: TypeAlias = "Callable[[tuple[Scalar, ...]], Range | None]"
 
 MANY = 1_000  # arguments that greatest, least, coalesce, case and in take at most
+YES, NO = ("true", "t", "1"), ("false", "f", "0")  # text that is a truth value
 
 
 @dataclass(frozen=True, slots=True)

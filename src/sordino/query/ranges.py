@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from datetime import date
 from fractions import Fraction
 
 from sordino.query.types import Range, Value
 
 _BITS = 1_100  # of a numerator or denominator; beyond that an interval says nothing
+_LARGEST = Fraction(sys.float_info.max)
 
 
 def of_literal(value: Value) -> Range | None:
@@ -33,6 +35,18 @@ def kept(range_: Range | None) -> Range | None:
         return None
     parts = (part for end in (range_.low, range_.high) for part in end.as_integer_ratio())
     return range_ if all(part.bit_length() <= _BITS for part in parts) else None
+
+
+def is_finite(range_: Range) -> bool:
+    """Tell whether the ends of an interval and its width are finite in double precision.
+
+    >>> (
+    ...     is_finite(Range(Fraction(0), Fraction(1e308))),
+    ...     is_finite(Range(-Fraction(1e308), Fraction(1e308))),
+    ... )
+    (True, False)
+    """
+    return all(abs(n) <= _LARGEST for n in (range_.low, range_.high, range_.high - range_.low))
 
 
 def add(left: Range, right: Range) -> Range:

@@ -86,6 +86,8 @@ class Reading:
     public: PublicValues | None
     fields: int = 0
     tables: int = 0
+    joins: int = 0
+    unit_joins: int = 0  # of private rows with private rows
     used: set[int] = field(default_factory=set)  # queries of WITH that were read, by id
     lists: Lists = field(default_factory=Lists)
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from sordino.errors import QueryError, Span
-from sordino.query import whitelist, words
+from sordino.query import chains, whitelist, words
 from sordino.query.bind import question
 from sordino.query.catalog import Catalog
 from sordino.query.domains import PublicValues
@@ -60,6 +60,7 @@ def _parsed(text: str, catalog: Catalog, public: PublicValues | None) -> Query:
     whitelist.measure(select)
     words.place(select, written)
     whitelist.check(select, written)
+    chains.check(select)
     asked = question(select, Reading(catalog, public), text)
     words.check_complete(select, written)
     return asked

@@ -95,7 +95,11 @@ class JoinPublic:
 
 @dataclass(frozen=True, slots=True)
 class JoinUnit:
-    """Each row with every row of the same unit on the other side that has equal fields too."""
+    """Each row with every row of the same unit on the other side that has equal fields too.
+
+    Of each unit at most 200 rows of a side take part, where the other side has many too: they are
+    chosen by a salted hash of the row, before anything is joined.
+    """
 
     rows: Rows
     other: Rows

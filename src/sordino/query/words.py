@@ -187,6 +187,7 @@ def place(tree: exp.Select, written: Words) -> None:
         if len(tokens) == len(nodes):
             for node, token in zip(nodes, tokens, strict=True):
                 node.update_positions(token)
+    _place_fractions(tree, written, taken)
     _title(tree, written)
 
 
@@ -222,6 +223,20 @@ def _place_call(node: exp.Expr, written: Words, taken: set[int]) -> None:
             node.update_positions(token)
             taken.add(token.start)
         return
+
+
+def _place_fractions(tree: exp.Select, written: Words, taken: set[int]) -> None:
+    """Place numbers such as .5, which the parser puts together from a point and the digits."""
+    waiting = [n for n in tree.find_all(exp.Literal) if "start" not in n.meta and n.is_number]
+    for point, digits in pairwise(written.tokens):
+        number = point.token_type is TokenType.DOT and digits.token_type is TokenType.NUMBER
+        if not number or digits.start in taken or point.end + 1 != digits.start:
+            continue
+        node = next((n for n in waiting if str(n.this) == f"0.{digits.text}"), None)
+        if node is not None:
+            waiting.remove(node)
+            node.update_positions(digits)
+            node.meta["start"] = point.start
 
 
 def _title(tree: exp.Select, written: Words) -> None:
@@ -276,6 +291,7 @@ def _counts(tree: exp.Select) -> dict[TokenType, int]:
         TokenType.CASE: sum(1 for _ in tree.find_all(exp.Case)),
         TokenType.FILTER: sum(1 for _ in tree.find_all(exp.Filter)),
         TokenType.OVER: sum(1 for _ in tree.find_all(exp.Window)),
+        TokenType.FOR: sum(1 for node in tree.find_all(exp.Substring) if node.args.get("length")),
         TokenType.DISTINCT: sum(1 for _ in tree.find_all(exp.Distinct)),
     }
 

@@ -113,3 +113,39 @@ def test_how_often_somebody_comes_has_no_list() -> None:
 def test_values_are_in_order_and_a_missing_one_is_last() -> None:
     assert ordered([None, 2, 1, 2]) == (1, 2, None)
     assert of_scalar(Literal("x", Type.TEXT)) == ("x",)
+
+
+def test_a_missing_value_that_an_operation_looks_past_gives_keys_too() -> None:
+    i = Field("i", Type.INTEGER, "i", domain=(1, 2, 3))
+    k = Field("k", Type.INTEGER, "k", domain=(2, 3))
+    assert of_scalar(call("greatest", i, k)) == (1, 2, 3)
+    assert of_scalar(call("least", call("neg", i), k)) == (-3, -2, -1, 2, 3)
+    one = Literal(1, Type.INTEGER)
+    only = Field("o", Type.INTEGER, "o", domain=(1,))
+    assert of_scalar(call("nullif", only, Field("p", Type.INTEGER, "p", domain=(1,)))) == (1,)
+    assert of_scalar(call("to_text", call("is_null", only))) == ("false", "true")
+    assert of_scalar(call("greatest", call("coalesce", only, one), k)) == (1, 2, 3)
+    assert of_scalar(call("add", i, k)) == (3, 4, 5, 6)
+    long = Field("l", Type.INTEGER, "l", domain=tuple(range(MOST)))
+    assert of_scalar(call("neg", long)) == tuple(range(1 - MOST, 1))
+
+
+def test_text_that_engines_read_differently_makes_no_list() -> None:
+    plain = Field("t", Type.TEXT, "t", domain=("A b", "n/a", " 12.5"))
+    assert of_scalar(call("lower", plain)) == (" 12.5", "a b", "n/a")
+    assert of_scalar(call("to_integer", plain)) == (13,)
+    for odd in ("straße", "İx", "abc\u00a0", "\tabc"):
+        other = Field("t", Type.TEXT, "t", domain=("abc", odd))
+        assert of_scalar(call("upper", other)) is None, odd
+        assert of_scalar(call("lower", other)) is None, odd
+        assert of_scalar(call("trim", other)) is None, odd
+        assert of_scalar(call("length", other)) is not None
+        either = call("case", Literal(True, Type.BOOLEAN), other, other)
+        assert of_scalar(call("upper", either)) is None, odd
+    for odd in ("0x1F", "0b11", "1e3", "inf", "-Infinity", "nan", "1_000", "٣"):
+        assert of_scalar(call("to_integer", Field("t", Type.TEXT, "t", domain=("1", odd)))) is None
+    for odd in ("epoch", "2024/01/31", "infinity", "2024-01-31 10:20:30Z", "20240131"):
+        days = Field("t", Type.TEXT, "t", domain=("2024-05-01", odd))
+        assert of_scalar(call("to_date", days)) is None, odd
+    days = Field("t", Type.TEXT, "t", domain=("2024-05-01", "2024-05-02 10:20", "never"))
+    assert of_scalar(call("to_date", days)) == (date(2024, 5, 1), date(2024, 5, 2))

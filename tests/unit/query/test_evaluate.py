@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.query.doubtful import Doubtful
 from sordino.query.evaluate import apply, evaluate, like
 from sordino.query.operations import OPERATIONS, call
 from sordino.query.tree import Field, Literal
@@ -87,11 +88,16 @@ PYTHON = {
         ("to_real", ["nan"], Type.REAL, None),
         ("to_real", [True], Type.REAL, 1.0),
         ("to_boolean", ["T"], Type.BOOLEAN, True),
+        ("to_boolean", [" FALSE "], Type.BOOLEAN, False),
+        ("to_boolean", ["yes"], Type.BOOLEAN, None),
+        ("to_boolean", ["n"], Type.BOOLEAN, None),
+        ("to_boolean", ["\ttrue"], Type.BOOLEAN, None),
         ("to_boolean", [0.0], Type.BOOLEAN, False),
         ("to_date", ["2024-02-30"], Type.DATE, None),
         ("to_date", [MOMENT], Type.DATE, DAY),
         ("to_timestamp", [DAY], Type.TIMESTAMP, datetime(2024, 8, 15)),
         ("to_text", [True], Type.TEXT, "true"),
+        ("to_text", [-0.0], Type.TEXT, "0.0"),
         ("to_text", [DAY], Type.TEXT, "2024-08-15"),
     ],
 )
@@ -136,3 +142,13 @@ def test_patterns_agree_with_regular_expressions(text: str, pattern: str) -> Non
 def test_a_field_has_the_value_of_the_row() -> None:
     age = Field("f0", Type.INTEGER, "age")
     assert evaluate(call("add", age, Literal(1, Type.INTEGER)), {"f0": 36}) == 37
+
+
+def test_who_has_to_be_sure_is_told_where_engines_may_differ() -> None:
+    city = Field("f0", Type.TEXT, "city")
+    part = call("substring", city, Literal(1, Type.INTEGER), Literal(4, Type.INTEGER))
+    shouted = call("upper", part)
+    assert evaluate(shouted, {"f0": "straße"}, sure=True) == "STRA"
+    assert evaluate(shouted, {"f0": "groß"}) == "GROSS"
+    with pytest.raises(Doubtful):
+        evaluate(shouted, {"f0": "groß"}, sure=True)

@@ -117,3 +117,27 @@ def test_conditions_that_take_too_long_to_try_leave_all_keys() -> None:
     assert not tired.affords(1)
     assert narrowed(whole, rows, fresh).domain == ("flu",)
     assert narrowed(whole, rows, tired) == whole
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        (("trim", "abc"), ("abc", "abc\u00a0", "straße")),
+        (("upper", "ABC"), ("abc", "abc\u00a0", "straße")),
+        (("lower", "zzz"), ("abc\u00a0", "straße")),
+    ],
+)
+def test_keys_that_engines_read_differently_are_kept(
+    condition: tuple[str, str], kept: tuple[str, ...]
+) -> None:
+    operation, wanted = condition
+    text = Field("f0", Type.TEXT, "t", domain=("abc", "abc\u00a0", "straße", "x"))
+    met = call("eq", call(operation, text), Literal(wanted, Type.TEXT))
+    rows = Where(Scan("visits", ((text, "t"),)), met)
+    assert narrowed(Key(text, "t", text.domain), rows, Lists()).domain == kept
+
+
+def test_words_that_are_no_truth_values_leave_their_keys_out() -> None:
+    text = Field("f0", Type.TEXT, "t", domain=("t", "true", "y", "yes"))
+    rows = Where(Scan("visits", ((text, "t"),)), call("to_boolean", text))
+    assert narrowed(Key(text, "t", text.domain), rows, Lists()).domain == ("t", "true")

@@ -118,7 +118,36 @@ def test_queries_that_double_each_other_are_refused_in_time() -> None:
     ]
     names = ", ".join(parts)
     error = refused(f"WITH {names} SELECT COUNT(*) FROM a39")  # noqa: S608 - it is never run
-    assert error.code == "too_deep"
+    assert error.code == "join"
+
+
+def test_a_question_that_reads_very_many_tables_is_refused() -> None:
+    def reading(many: int) -> str:
+        names = ", ".join(f"a{n} AS (SELECT 1 FROM visits)" for n in range(many - 1))  # noqa: S608 - it is never run
+        return f"WITH {names} SELECT COUNT(*) FROM visits"  # noqa: S608 - it is never run
+
+    assert ask(reading(32)).measures
+    assert refused(reading(33)).code == "too_deep"
+
+
+def test_a_question_has_eight_joins_at_most() -> None:
+    def joining(many: int) -> str:
+        joins = " ".join(f"JOIN cities c{n} ON p.city = c{n}.name" for n in range(many))
+        return f"SELECT COUNT(*) FROM patients p {joins}"  # noqa: S608 - it is never run
+
+    assert ask(joining(8)).measures
+    assert refused(joining(9)).message == "the question has more than 8 joins"
+
+
+def test_a_join_on_a_constant_is_told_to_use_where() -> None:
+    error = refused("SELECT COUNT(*) FROM patients p JOIN cities c ON c.name = 'Bern'")
+    assert error.hint == "join on columns of both tables, and put constants into WHERE"
+
+
+def test_comparisons_in_a_row_are_told_to_use_parentheses() -> None:
+    error = refused("SELECT COUNT(*) FROM visits WHERE ward = 1 = urgent")
+    assert error.hint == "write (a = b) = c, or a < b AND b < c"
+    assert error.span == (34, 51)
 
 
 def test_the_first_example_has_one_key_and_two_measures() -> None:
