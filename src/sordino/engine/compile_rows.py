@@ -12,7 +12,7 @@ from sordino.engine.compile_units import measure_text
 from sordino.engine.scalars import Scope, Term, common
 from sordino.engine.select import inner, select
 from sordino.plan.bounded import JOIN_ROWS
-from sordino.plan.limits import is_alone
+from sordino.plan.limits import is_cut
 from sordino.query.tree import (
     Derive,
     JoinPublic,
@@ -116,8 +116,10 @@ class Reader:
     def _join_unit(self, join: JoinUnit) -> Relation:
         one, two = self.rows(join.rows), self.rows(join.other)
         catalog = self.tables.catalog
-        if not (is_alone(join.rows, catalog) or is_alone(join.other, catalog)):
-            one, two = self._first_rows(one), self._first_rows(two)
+        if is_cut(join, catalog):
+            one = self._first_rows(one)
+            if not join.outer:  # else a row that was cut off would pass for one without a match
+                two = self._first_rows(two)
         left, right, keys = self.scope(one), self.scope(two), [("u", "u")]
         for here, there in join.on:
             a, b = left.scalar(here), right.scalar(there)

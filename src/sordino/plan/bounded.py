@@ -45,6 +45,7 @@ class Shares:
     groups: int | None = None
     rows_per_group: int | None = None
     alone: bool = False
+    join_rows: int | None = None  # how many rows of a unit a join took, to be said; None: all
 
     @property
     def steps(self) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from sordino.errors import UnknownName
-from sordino.plan.bounded import Shares, is_discovered
+from sordino.plan.bounded import JOIN_ROWS, Shares, is_discovered
 from sordino.query.catalog import Catalog, Limits, Table
 from sordino.query.declare import LARGEST_LIMIT
 from sordino.query.tree import (
@@ -36,12 +36,13 @@ def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> S
 
     Guarantee: none needed; public inputs only.
     """
+    joined = JOIN_ROWS if cuts_joins(query.rows, catalog) else None
     if is_alone(query.rows, catalog):
-        return Shares(rows=1, alone=True)
+        return Shares(rows=1, alone=True, join_rows=joined)
     stated = _over(limits, _widest([table.limits for table in scanned(query.rows, catalog)]))
     rows = stated.rows or _rows_from(stated)
     if not query.keys:
-        return Shares(rows=rows)
+        return Shares(rows=rows, join_rows=joined)
     groups = stated.groups
     if groups is None and needs_groups(query):
         groups = rows
@@ -50,7 +51,10 @@ def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> S
         groups = min(groups, max(cells, 1))  # an empty public list has no group at all
     each = stated.rows_per_group
     return Shares(
-        rows=rows, groups=groups, rows_per_group=None if each is None else min(each, rows)
+        rows=rows,
+        groups=groups,
+        rows_per_group=None if each is None else min(each, rows),
+        join_rows=joined,
     )
 
 
@@ -101,6 +105,31 @@ def is_alone(rows: Rows, catalog: Catalog) -> bool:
         case JoinUnit():
             return is_alone(rows.rows, catalog) and is_alone(rows.other, catalog)
         case JoinPublic():
+            return False
+        case _:
+            assert_never(rows)
+
+
+def is_cut(join: JoinUnit, catalog: Catalog) -> bool:
+    """Tell whether at most ``JOIN_ROWS`` rows of each unit are joined: both sides may have many.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return not (is_alone(join.rows, catalog) or is_alone(join.other, catalog))
+
+
+def cuts_joins(rows: Rows, catalog: Catalog) -> bool:
+    """Tell whether some join of a question is cut.
+
+    Guarantee: none needed; public inputs only.
+    """
+    match rows:
+        case JoinUnit():
+            below = cuts_joins(rows.rows, catalog) or cuts_joins(rows.other, catalog)
+            return is_cut(rows, catalog) or below
+        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
+            return cuts_joins(rows.rows, catalog)
+        case Scan():
             return False
         case _:
             assert_never(rows)

@@ -28,6 +28,8 @@ from sordino.plan.naming import written
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.plan.shifts import column_shift
 
+_ALONE = "by its shape the question has one row of each unit, so nothing is cut"
+
 
 def what(plan: Plan, release: Release) -> str:
     """Say what a release is about.
@@ -139,9 +141,11 @@ def limits_in_words(bounded: Bounded) -> str:
     Guarantee: none needed; public inputs only.
     """
     shares, grouped = bounded.shares, bool(bounded.keys)
-    if shares.alone:
-        return "by its shape the question has one row of each unit, so nothing is cut"
     texts = []
+    if shares.join_rows is not None:
+        texts.append(f"at most {shares.join_rows} rows of a unit on each side of a join")
+    if shares.alone:
+        return texts[0] if texts else _ALONE
     if grouped and shares.groups is not None and shares.groups != how_many_groups(bounded.keys):
         texts.append(f"at most {_plural(shares.groups, 'group')} of a unit count, drawn by lot")
     if grouped and shares.rows_per_group is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sordino.query.domains import Lists, branches
+from sordino.query.domains import Lists
 from sordino.query.doubtful import Doubtful
 from sordino.query.evaluate import evaluate
 from sordino.query.tree import (
@@ -26,7 +26,7 @@ from sordino.query.tree import (
     Where,
     Window,
 )
-from sordino.query.types import Type, Value
+from sordino.query.types import Value
 
 
 def narrowed(key: Key, rows: Rows, lists: Lists) -> Key:
@@ -42,9 +42,6 @@ def narrowed(key: Key, rows: Rows, lists: Lists) -> Key:
     direct = [other for part in met if (other := _put(part, key.scalar, stand_in)) is not None]
     direct = [part for part in direct if lists.affords(_parts(part) * len(key.domain))]
     kept = tuple(v for v in key.domain if all(_true(part, stand_in, v) for part in direct))
-    if isinstance(key.scalar, Call):
-        possible = _through(key.scalar, met, lists)
-        kept = kept if possible is None else tuple(v for v in kept if v in possible)
     named = _named(direct, stand_in)
     closed = named is not None and named <= set(key.domain)
     if key.other is None or (closed and kept):
@@ -104,29 +101,6 @@ def _put(scalar: Scalar, old: Scalar, new: Field) -> Scalar | None:
             return replace(scalar, arguments=there) if len(there) == len(put) else None
 
 
-def _through(scalar: Call, met: list[Scalar], lists: Lists) -> set[Value] | None:
-    """Return the values of an operation on one bounded field, of which some values are left out.
-
-    Text is not looked at: a list of keys does not say that there is no other text. Neither are
-    branches, which give a value for whatever is not listed.
-    """
-    fields = set(_fields(scalar))
-    if len(fields) != 1 or scalar.type is Type.BOOLEAN or branches(scalar):
-        return None
-    (field,) = fields
-    domain = None if field.type is Type.TEXT or field.other is not None else lists.known(field)
-    conditions = [part for part in met if set(_fields(part)) == {field}]
-    parts = _parts(scalar) + sum(map(_parts, conditions))
-    if domain is None or not conditions or not lists.affords(len(domain) * parts):
-        return None
-    possible = (*domain, None)  # a value may always be missing
-    left = [v for v in possible if all(_true(part, field, v) for part in conditions)]
-    try:
-        return {evaluate(scalar, {field.name: value}, sure=True) for value in left}
-    except Doubtful:
-        return None
-
-
 def _named(direct: list[Scalar], field: Field) -> set[Value] | None:
     """Return the values that a condition lists one by one, if one does."""
     for part in direct:
@@ -135,17 +109,6 @@ def _named(direct: list[Scalar], field: Field) -> set[Value] | None:
             if first == field and all(isinstance(choice, Literal) for choice in rest):
                 return {choice.value for choice in rest if isinstance(choice, Literal)}
     return None
-
-
-def _fields(scalar: Scalar) -> Iterator[Field]:
-    match scalar:
-        case Field():
-            yield scalar
-        case Call(arguments=arguments):
-            for argument in arguments:
-                yield from _fields(argument)
-        case Literal():
-            return
 
 
 def _parts(scalar: Scalar) -> int:

@@ -97,8 +97,9 @@ class JoinPublic:
 class JoinUnit:
     """Each row with every row of the same unit on the other side that has equal fields too.
 
-    Of each unit at most 200 rows of a side take part, where the other side has many too: they are
-    chosen by a salted hash of the row, before anything is joined.
+    Of each unit at most 200 rows of a side take part, where both sides may have many: they are
+    chosen by a salted hash of the row, before anything is joined. With ``outer`` all rows of the
+    other side do, so that no row seems to have no match.
     """
 
     rows: Rows

@@ -41,8 +41,11 @@ def notes_of(drawn: Drawn, columns: tuple[Column, ...]) -> tuple[str, ...]:
 
 def _limits(plan: Plan) -> list[str]:
     shares, parts, keys = plan.bounded.shares, plan.bounded.parts, plan.query.keys
+    person, joined = person_of(plan.people), []
+    if shares.join_rows is not None:
+        joined = [f"of each {person} at most {shares.join_rows} rows of a side are joined"]
     if shares.alone:
-        return []
+        return joined
     counted = [s for part in parts if isinstance(part, Cells) for s in part.statistics]
     weighed = any(isinstance(s, RowCount | Total) for s in counted)
     weighed |= any(isinstance(part, Ranks | Votes) for part in parts)
@@ -55,9 +58,9 @@ def _limits(plan: Plan) -> list[str]:
         found.append(f"{several(shares.groups, 'group')} drawn by lot")
     found += [several(p.most, "distinct value") for p in parts if isinstance(p, Distinct)]
     if not found:
-        return []
+        return joined
     part = "; more rows count in part" if weighed else ""
-    return [f"of each {person_of(plan.people)} at most {', '.join(found)} count{part}"]
+    return [*joined, f"of each {person} at most {', '.join(found)} count{part}"]
 
 
 def _clamps(plan: Plan) -> list[str]:

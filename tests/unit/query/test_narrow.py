@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
@@ -39,9 +38,7 @@ def key(condition: str, expression: str, *, other: str | None = None) -> Key:
         ("urgent", "urgent", (True,)),
         ("NOT urgent", "urgent", (False,)),
         ("year(day) = 2024", "year(day)", (2024,)),
-        ("day >= '2024-11-01'", "month(day)", (11, 12)),
-        ("day >= '2024-12-31'", "DATE_TRUNC('month', day)", (date(2024, 12, 1),)),
-        ("ward >= 20 AND cost > 1", "FLOOR(ward / 10)", (2, 3, 4)),
+        ("month(day) > 10", "month(day)", (11, 12)),
     ],
 )
 def test_keys_that_the_conditions_leave_out_are_not_asked_for(
@@ -58,10 +55,14 @@ def test_a_condition_about_other_things_leaves_all_keys(condition: str) -> None:
     assert key(condition, "disease").domain == DISEASES
 
 
+def test_a_condition_on_a_column_leaves_all_keys_that_are_made_from_it() -> None:
+    assert key("day >= '2024-11-01'", "month(day)").domain == tuple(range(1, 13))
+    assert key("ward >= 20", "FLOOR(ward / 10)").domain == (0, 1, 2, 3, 4)
+
+
 def test_a_value_that_may_be_missing_or_not_listed_keeps_its_branch() -> None:
     kind = "CASE WHEN ward IS NULL THEN 'none' ELSE 'some' END"
     assert key("COALESCE(ward, 0) = 0", kind).domain == ("none", "some")
-    assert key("COALESCE(ward, 1) = 1", "GREATEST(ward, 5)").domain == (5,)
     rest = "CASE WHEN disease = 'flu' THEN 'flu' ELSE 'rest' END"
     assert key("disease NOT IN ('asthma', 'diabetes', 'migraine')", rest).domain == ("flu", "rest")
     first = key("disease <> 'flu'", "LEFT(disease, 1)").domain

@@ -230,3 +230,19 @@ def test_odd_arguments_are_refused_and_cost_nothing(asked: Any, said: str) -> No
     with pytest.raises((ValueError, TypeError), match=said):
         data.ask("SELECT COUNT(*) FROM data", epsilon=1, **asked)
     assert left(data) == "epsilon 10"
+
+
+def test_a_join_that_is_cut_says_so_and_makes_no_row_seem_alone() -> None:
+    frame = pa.table({"u": [k % 3 for k in range(900)], "i": list(range(900))})
+    data = so.table(frame, unit="u", bounds={"i": (0, 1000)}, rows=1000, epsilon=10**7)
+    inner = "SELECT COUNT(*) AS n FROM data AS a JOIN data AS b ON a.u = b.u AND a.i = b.i"
+    answer = data.ask(inner, epsilon=10**5)
+    assert any("at most 200 rows of a side are joined" in note for note in answer.notes)
+    assert "at most 200 rows of a unit" in str(data.explain(inner, epsilon=1))
+    outer = (
+        "SELECT COUNT(*) AS n FROM data AS a LEFT JOIN (SELECT u, i + 0 AS i, 1 AS there FROM data)"
+        " AS b ON a.u = b.u AND a.i = b.i WHERE b.there IS NULL"
+    )
+    assert number(data.ask(outer, epsilon=10**5), "n").value == 0  # noise of a hundredth
+    alone = data.ask("SELECT COUNT(*) AS n FROM data", epsilon=10**5)
+    assert not any("joined" in note for note in alone.notes)
