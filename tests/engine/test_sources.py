@@ -263,3 +263,31 @@ def test_new_rows_in_a_file_are_read_and_columns_of_another_type_are_refused(
     with pytest.raises(SealedError):
         rows_of(engine, bounded)
     engine.close()
+
+
+def test_reading_public_values_touches_no_private_file(tmp_path: Path) -> None:
+    (tmp_path / "public.csv").write_text("name\nulm\n", "utf-8")
+    (tmp_path / "private.csv").write_text("v\n1\n", "utf-8")
+    columns = (Column("v", Type.INTEGER),)
+    private = Table("t", CsvFile(tmp_path / "private.csv"), columns, unit="row")
+    names = (Column("name", Type.TEXT),)
+    public = Table("p", CsvFile(tmp_path / "public.csv"), names, public=True)
+    engine = DuckdbEngine(Catalog((private, public)))
+    (tmp_path / "private.csv").unlink()
+    assert engine.public_values("p", "name") == ("ulm",)
+    bounded = Bounded(Scan("t", ((Field("f", Type.INTEGER, "f"), "v"),)), (), ALONE, (COUNT,))
+    with pytest.raises(SealedError):
+        rows_of(engine, bounded)
+    engine.close()
+
+
+def test_a_public_file_that_cannot_be_read_is_said_without_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"name": ["ulm"]}), path)
+    public = Table("p", ParquetFile(path), (Column("name", Type.TEXT),), public=True)
+    private = Table("t", Frame(pa.table({"v": [1]})), (Column("v", Type.INTEGER),), unit="row")
+    engine = DuckdbEngine(Catalog((private, public)))
+    path.write_bytes(b"PAR1 secret")
+    with pytest.raises(CatalogError, match=r"^the public table 'p' cannot be read$"):
+        engine.public_values("p", "name")
+    engine.close()

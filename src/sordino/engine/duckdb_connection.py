@@ -112,13 +112,14 @@ class Database:
         for name, frame in self._frames.items():
             connection.register(name, frame)
 
-    def load(self) -> None:
-        """Read what is kept in memory, once."""
-        while self._unloaded:
+    def load(self, only: str | None = None) -> None:
+        """Read what is kept in memory, once: all of it, or what has one name."""
+        while self._unloaded if only is None else only in self._unloaded:
             with self._watching, self._lock:
-                if not self._unloaded:
+                name = next(iter(self._unloaded), None) if only is None else only
+                if name is None or name not in self._unloaded:
                     return
-                name, (text, typed) = next(iter(self._unloaded.items()))
+                text, typed = self._unloaded[name]
                 self._watched.register(LOADING, self._watched.sql(text).to_arrow_table())
                 frame = self._watched.sql(typed).to_arrow_table()
                 self._watched.unregister(LOADING)
