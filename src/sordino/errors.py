@@ -131,6 +131,24 @@ class BudgetExceeded(BudgetError):
         return f"this asks for {self.asked}, but {self.left} is left; {self.hint}"
 
 
+class QuestionTooDear(BudgetError):
+    """One question costs more than the owner allows for one; nothing was charged.
+
+    >>> str(QuestionTooDear("epsilon 2", "epsilon 0.5"))
+    'this asks for epsilon 2, but one question may cost at most epsilon 0.5'
+    """
+
+    code: str = "question_too_dear"
+
+    def __init__(self, asked: str, most: str) -> None:
+        super().__init__(asked, most)
+        self.asked = asked
+        self.most = most
+
+    def __str__(self) -> str:
+        return f"this asks for {self.asked}, but one question may cost at most {self.most}"
+
+
 def _underlined(sql: str, span: Span) -> list[str]:
     """Return the line a clause begins on, and a line that marks the clause."""
     start, stop = span

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.ledger.protocol import Receipt
+from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
 from sordino.privacy.budget import Budget
 from sordino.query.catalog import Catalog, Column, Frame, Table
@@ -27,7 +27,9 @@ RECEIPT = Receipt(
     slack=Fraction(0),
     left=_BUDGET.cap,
     slack_left=Fraction(0),
-    fingerprint="test",
+    plan="test",
+    head="0" * 64,
+    who="owner",
 )
 
 ARROW = {

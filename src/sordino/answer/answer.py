@@ -37,11 +37,17 @@ class Answer:
     confidence: Fraction
     charge: Charge
     facts: dict[str, Any] = field(hash=False)  # public: what was asked, and how it was made private
+    again: bool = field(default=False, compare=False)  # given before, and now for nothing
 
     @property
     def price(self) -> Price:
         """What was charged."""
         return self.charge.price
+
+    @property
+    def receipt(self) -> str:
+        """What the ledger can be held to: whose entry, its number, and its hash."""
+        return f"{self.charge.people}:{self.charge.number}:{self.charge.head}"
 
     @property
     def left(self) -> Price:

@@ -23,6 +23,8 @@ class Charge:
     slack: Fraction
     left: Price
     slack_left: Fraction
+    who: str = ""
+    head: str = ""  # the hash of the chain at this place
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``charge_from_json`` reads.
@@ -32,6 +34,8 @@ class Charge:
         return {
             "number": self.number,
             "people": self.people,
+            "who": self.who,
+            "head": self.head,
             "currency": self.price.currency.kind,
             "order": None if self.price.currency.order is None else str(self.price.currency.order),
             "price_nanos": self.price.nanos,
@@ -55,4 +59,6 @@ def charge_from_json(data: dict[str, Any]) -> Charge:
         slack=Fraction(data["delta_for_keys"]),
         left=Price(currency, int(data["left_nanos"])),
         slack_left=Fraction(data["delta_for_keys_left"]),
+        who=str(data["who"]),
+        head=str(data["head"]),
     )

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
+import secrets
 import threading
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +23,7 @@ from sordino.engine.sealed import Sealed
 from sordino.engine.select import select
 from sordino.engine.writer import Writer
 from sordino.errors import CatalogError, SealedError
-from sordino.ledger.protocol import Receipt
+from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
 from sordino.query.catalog import Catalog
 from sordino.query.types import Value
@@ -56,6 +60,8 @@ class DuckdbEngine:
         self.catalog = catalog
         sources = sources_of(catalog)
         self._files = [Path(file) for file in sources.files]
+        self._files_of = sources.of
+        self._frames = {table.name: secrets.token_hex(16) for table in catalog.tables}
         self._stamps = _stamps(self._files)
         self.database = Database(
             sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
@@ -133,6 +139,23 @@ class DuckdbEngine:
             raise CatalogError(f"there is no table {table!r}")
         declared = self.catalog.tables[place]
         self.database.swap(view_name(place), narrowed(declared, frame))
+        self._frames[table] = secrets.token_hex(16)
+
+    def version(self, tables: Iterable[str]) -> str:
+        """Return a name for the rows that tables have now: another one once they were written.
+
+        It tells when a file was last written and nothing of what is in it, so that it does not
+        differ by what a person adds. Rows in memory have a new version in every process.
+        """
+        folder = Path.cwd() if self.catalog.path is None else self.catalog.path.parent.resolve()
+        told = []
+        for table in sorted(tables):
+            files = self._files_of.get(table)
+            if files is None:
+                told.append(f"{table} {self._frames[table]}")
+                continue
+            told += [f"{table} {os.path.relpath(f, folder)} {_written(f)}" for f in files]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
     def close(self) -> None:
         """Close the database; the engine cannot be used afterwards."""
@@ -140,6 +163,14 @@ class DuckdbEngine:
 
     def _compile(self, bounded: Bounded) -> Statement:
         return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
+
+
+def _written(file: str) -> int:
+    """Return when a file was last written, in nanoseconds, or 0 if it is not there."""
+    try:
+        return Path(file).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:

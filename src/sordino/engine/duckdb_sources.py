@@ -34,14 +34,16 @@ LOADING = "loading"  # the name of text while it is turned into the declared typ
 class Sources:
     """What a connection needs to read all tables of a catalog.
 
-    ``files`` may be opened, ``databases`` are attached, each under a name, ``views`` are made on
-    every connection from SQL, and ``frames`` are handed to it. ``loaded`` are frames that are empty
+    ``files`` may be opened, and ``of`` says which of them belong to which table. ``databases`` are
+    attached, each under a name, ``views`` are made on every connection from SQL, and ``frames`` are
+    handed to it. ``loaded`` are frames that are empty
     at first: before the first question each is read by one SELECT, as text, and turned into the
     declared types by another. Both at once will not do: the reader of CSV files would take over the
     casts and leave out rows, more or fewer of them by which columns are asked for.
     """
 
     files: tuple[str, ...]
+    of: Mapping[str, tuple[str, ...]]
     databases: Mapping[str, str]
     views: Mapping[str, str]
     loaded: Mapping[str, tuple[str, str]]
@@ -50,7 +52,7 @@ class Sources:
 
 def sources_of(catalog: Catalog) -> Sources:
     """Return how the tables of a catalog are read; files must exist."""
-    files: list[str] = []
+    of: dict[str, tuple[str, ...]] = {}
     databases: dict[str, str] = {}
     views: dict[str, str] = {}
     frames: dict[str, Any] = {}
@@ -60,24 +62,25 @@ def sources_of(catalog: Catalog) -> Sources:
         match table.source:
             case ParquetFile(path=path):
                 found = _files(table, path)
-                files += found
+                of[table.name] = tuple(found)
                 listed = ", ".join(map(literal, found))
                 views[name] = select(_declared(table), f"read_parquet([{listed}])")
             case CsvFile(path=path):
                 file = _files(table, path)[0]
-                files.append(file)
+                of[table.name] = (file,)
                 loaded[name] = _csv(table, file, table.source.separator), _typed(table)
                 frames[name] = _empty(table)
             case DuckdbTable(path=path, table=inner):
                 file = _files(table, path)[0]
-                files += [file, f"{file}.wal"]
+                of[table.name] = (file, f"{file}.wal")
                 attached = databases.setdefault(file, f"d{len(databases)}")
                 views[name] = select(_declared(table), f"{attached}.{quoted(inner)}")
             case Frame(table=held):
                 frames[name] = narrowed(table, held)
             case _:
                 assert_never(table.source)
-    return Sources(tuple(files), databases, views, loaded, frames)
+    files = tuple(file for found in of.values() for file in found)
+    return Sources(files, of, databases, views, loaded, frames)
 
 
 def view_name(place: int) -> str:

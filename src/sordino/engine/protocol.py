@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sordino.engine.sealed import Sealed
-from sordino.ledger.protocol import Receipt
+from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ class Engine(Protocol):
         self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
     ) -> Exact:
         """Return one table of exact integers for each part, sealed."""
+        ...
+
+    def version(self, tables: Iterable[str]) -> str:
+        """Return a name for the rows that tables have now: another one once they were written."""
         ...
 
     def close(self) -> None:

@@ -1,86 +1,135 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ledger in the memory of one process: it ends with the process."""
+"""A store in the memory of one process: it ends with the process."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-from threading import Lock
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
 
-from sordino.errors import BudgetExceeded, LedgerError
-from sordino.exact.rational import written
-from sordino.ledger.protocol import Receipt
-from sordino.privacy.budget import Filter
-from sordino.privacy.currency import Price
-from sordino.privacy.loss import Loss
-from sordino.query.catalog import Catalog
+from sordino.errors import LedgerError
+from sordino.ledger.entry import Entry
 
 
-class MemoryLedger:
-    """Charges against the budgets of a catalog for as long as the process lives.
+class MemoryStore:
+    """Keeps entries in dictionaries; for tables in memory, and for tests."""
 
-    Guarantee:
-        Neighbours: one unit with all its rows, added or removed.
-        Loss: what is granted for the people of an id space keeps to their purse.
-        Numerics: sums of integers and fractions.
-        Proof: docs/proofs/queries.md, theorem 6.
-    """
+    def __init__(self, *, keyed: bool = False) -> None:
+        self.identity = secrets.token_hex(16)
+        self.keyed = keyed
+        self._spaces: dict[str, str] = {}
+        self._entries: dict[str, list[Entry]] = {}
+        self._own: dict[tuple[str, str], int] = {}
+        self._asked: dict[tuple[str, str, str, str], int] = {}
+        self._bodies: dict[tuple[str, int], bytes] = {}
+        self._lock = RLock()
+        self._process = os.getpid()
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._filters = {people: Filter(purse.budget) for people, purse in catalog.purses}
-        self._slacks = {people: Fraction(purse.slack) for people, purse in catalog.purses}
-        self._answers: dict[int, bytes] = {}
-        self._charges = 0
-        self._lock = Lock()
-
-    def charge(
-        self, people: str, loss: Loss, *, slack: Fraction, fingerprint: str, who: str
-    ) -> Receipt:
-        """Charge a loss and a slack together, or neither.
-
-        Guarantee: as for MemoryLedger.
-        """
-        del who  # all who share the process share the budget
+    @contextmanager
+    def read(self) -> Iterator[MemoryStore]:
+        """Return the pages as they are at one moment."""
         with self._lock:
-            spend, rest = self._filter(people), self._slacks[people] - slack
-            if rest < 0:
-                left = self._slacks[people]
-                raise BudgetExceeded(
-                    f"delta {written(slack)} to discover keys",
-                    f"delta {written(left)}",
-                    "ask for declared keys, or with a smaller delta",
-                )
-            price = spend.spend(loss)
-            self._slacks[people] = rest
-            self._charges += 1
-            return Receipt(
-                number=self._charges,
-                people=people,
-                price=price,
-                slack=slack,
-                left=spend.left,
-                slack_left=rest,
-                fingerprint=fingerprint,
+            yield self
+
+    @contextmanager
+    def write(self, people: str) -> Iterator[MemoryStore]:
+        """Return the pages for adding to an id space."""
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "a budget in memory cannot be spent in a forked process, where it would be spent "
+                "twice; keep the ledger in a file"
             )
-
-    def record(self, receipt: Receipt, body: bytes) -> None:
-        """Keep the answer of a charge.
-
-        Guarantee: none needed; an answer is already private.
-        """
         with self._lock:
-            if not 1 <= receipt.number <= self._charges or receipt.number in self._answers:
-                raise LedgerError("a charge pays for one answer, and this one has been recorded")
-            self._answers[receipt.number] = body
+            spaces, bodies = dict(self._spaces), len(self._bodies)
+            many = len(self._entries.get(people, ()))
+            try:
+                yield self
+            except BaseException:
+                self._spaces = spaces
+                self._cut(people, many, bodies)
+                raise
 
-    def left(self, people: str) -> tuple[Price, Fraction]:
-        """Return what may still be spent.
+    def spaces(self) -> dict[str, str]:
+        """Return the currency of every id space that was opened, by its name."""
+        return dict(self._spaces)
 
-        Guarantee: none needed; it depends on what was spent alone.
-        """
-        return self._filter(people).left, self._slacks[people]
+    def currency(self, people: str) -> str | None:
+        """Return the currency of an id space, or None if it was not opened."""
+        return self._spaces.get(people)
 
-    def _filter(self, people: str) -> Filter:
-        try:
-            return self._filters[people]
-        except KeyError:
-            raise LedgerError(f"no budget is declared for {people!r}") from None
+    def add_space(self, people: str, currency: str) -> None:
+        """Begin an id space."""
+        if people in self._spaces:
+            raise LedgerError(f"{people!r} has been opened")
+        self._spaces[people] = currency
+
+    def last(self, people: str) -> Entry | None:
+        """Return the newest entry of an id space."""
+        entries = self._entries.get(people)
+        return entries[-1] if entries else None
+
+    def last_of(self, people: str, who: str) -> Entry | None:
+        """Return the newest entry of an id space about an analyst."""
+        return self.entry(people, self._own.get((people, who), 0))
+
+    def entry(self, people: str, number: int) -> Entry | None:
+        """Return an entry by its number."""
+        entries = self._entries.get(people, [])
+        return entries[number - 1] if 1 <= number <= len(entries) else None
+
+    def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
+        """Return the entries of an id space in their order."""
+        return iter(self._entries.get(people, [])[first - 1 :])
+
+    def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return the newest answer entry of an analyst to a plan on a version of the data."""
+        return self.entry(people, self._asked.get((people, who, plan, data), 0))
+
+    def analysts(self, people: str) -> list[str]:
+        """Return the names of all analysts that entries of an id space are about, sorted."""
+        return sorted(who for space, who in self._own if space == people)
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; one that does not follow the last is refused."""
+        entries = self._entries.setdefault(entry.people, [])
+        if entry.number != len(entries) + 1:
+            raise LedgerError("entries follow each other without a gap")
+        entries.append(entry)
+        self._index(entry)
+
+    def keep(self, people: str, charge: int, body: bytes) -> None:
+        """Keep the bytes of the answer to a charge; a second answer is refused."""
+        if (people, charge) in self._bodies:
+            raise LedgerError("a charge pays for one answer, and this one has been recorded")
+        self._bodies[people, charge] = body
+
+    def body(self, people: str, charge: int) -> bytes | None:
+        """Return the bytes of the answer to a charge."""
+        return self._bodies.get((people, charge))
+
+    def bodies(self, people: str) -> int:
+        """Return how many answers are kept."""
+        return sum(space == people for space, _ in self._bodies)
+
+    def close(self) -> None:
+        """Nothing is held that would have to be let go of."""
+
+    def _index(self, entry: Entry) -> None:
+        if entry.who:
+            self._own[entry.people, entry.who] = entry.number
+        if entry.kind == "answer":
+            self._asked[entry.people, entry.who, entry.plan, entry.data] = entry.number
+
+    def _cut(self, people: str, many: int, bodies: int) -> None:
+        """Forget what a transaction that failed has added."""
+        entries = self._entries.get(people, [])
+        if len(entries) > many:
+            del entries[many:]
+            self._own = {at: n for at, n in self._own.items() if at[0] != people}
+            self._asked = {at: n for at, n in self._asked.items() if at[0] != people}
+            for entry in entries:
+                self._index(entry)
+        for at in list(self._bodies)[bodies:]:
+            del self._bodies[at]

@@ -15,6 +15,7 @@ from sordino.errors import CatalogError
 from sordino.privacy.budget import Budget
 from sordino.query.types import Range, Type, Value
 
+EVERYBODY = "*"  # the name of all analysts that are not named
 ROW = "row"  # the unit of a table in which every row is one person, or stands for itself
 
 
@@ -141,6 +142,33 @@ class Purse:
 
     budget: Budget
     slack: Fraction = Fraction(0)
+    question: Fraction | None = None  # the part of the budget that one question may cost
+
+
+@dataclass(frozen=True, slots=True)
+class Analyst:
+    """What one analyst may spend, in parts of every budget; ``"*"`` is everybody not named.
+
+    ``share`` is the most they may spend, None for no limit of their own, and ``reserved`` what
+    nobody else may spend.
+    """
+
+    name: str
+    share: Fraction | None = None
+    reserved: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """Where the ledger is kept.
+
+    ``place`` is a file for SQLite, or the address of a PostgreSQL database; ``anchor`` a file that
+    remembers the newest entries, and ``key`` one that holds the owner's key for their hashes.
+    """
+
+    place: Path | str
+    anchor: Path | None = None
+    key: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +178,8 @@ class Catalog:
     tables: tuple[Table, ...]
     purses: tuple[tuple[str, Purse], ...] = ()  # by id space
     path: Path | None = None
+    analysts: tuple[Analyst, ...] = ()
+    book: Book | None = None  # None: in the memory of the process
 
     def table(self, name: str) -> Table | None:
         """Return the table of a name, in any case of letters, or None."""

@@ -11,7 +11,19 @@ from pathlib import Path
 from sordino.errors import CatalogError
 from sordino.exact.rational import is_integer, positive, probability
 from sordino.privacy.budget import Budget
-from sordino.query.catalog import ROW, Catalog, Column, ForeignKey, Limits, Purse, Source, Table
+from sordino.query import books
+from sordino.query.catalog import (
+    ROW,
+    Analyst,
+    Book,
+    Catalog,
+    Column,
+    ForeignKey,
+    Limits,
+    Purse,
+    Source,
+    Table,
+)
 from sordino.query.links import PEOPLE, check_ids, resolved
 from sordino.query.names import about, among, check_name, column_of, distinct, reference
 from sordino.query.types import Type
@@ -113,6 +125,8 @@ def catalog(
     purses: Purse | Mapping[str, Purse] | None = None,
     *,
     path: Path | None = None,
+    analysts: Iterable[Analyst] = (),
+    book: Book | None = None,
 ) -> Catalog:
     """Return a catalog whose tables refer to each other rightly, with a budget for each id space.
 
@@ -126,7 +140,8 @@ def catalog(
     made = replace(made, tables=linked)
     check_ids(made)
     spaces = list(dict.fromkeys(table.people for table in linked if not table.public))
-    return replace(made, purses=_shared_out(purses, spaces))
+    shared = books.analysts(analysts)
+    return replace(made, purses=_shared_out(purses, spaces), analysts=shared, book=book)
 
 
 def purse(
@@ -135,8 +150,9 @@ def purse(
     delta: object = None,
     rho: object = None,
     currency: str | None = None,
+    question: object = None,
 ) -> Purse:
-    """Return what may be spent.
+    """Return what may be spent; ``question`` is the part of it that one question may cost.
 
     With epsilon alone, epsilons are added up and keys are not discovered. With a delta too, the
     delta is for discovering keys. In the currency rho, which makes many small questions cheaper,
@@ -148,6 +164,7 @@ def purse(
     Fraction(1, 2000000)
     """
     with about("budget"):
+        most = None if question is None else books.part("question", question)
         if (epsilon is None) == (rho is None):
             raise CatalogError("state epsilon, with or without delta, or else rho")
         if currency not in (None, "epsilon", "rho") or (rho is not None and currency == "epsilon"):
@@ -156,14 +173,15 @@ def purse(
         if rho is not None:
             half = None if slack is None else slack / 2
             budget = Budget(rho=positive("rho", rho), delta=half, neighbours="add_remove")
-            return Purse(budget, slack=half or Fraction(0))
+            return Purse(budget, half or Fraction(0), most)
         stated = positive("epsilon", epsilon)
         if currency == "rho":
             if slack is None:
                 raise CatalogError("the currency 'rho' needs a delta, such as delta = 1e-6")
             budget = Budget(epsilon=stated, delta=slack / 2, neighbours="add_remove")
-            return Purse(budget, slack=slack / 2)
-        return Purse(Budget(epsilon=stated, neighbours="add_remove"), slack=slack or Fraction(0))
+            return Purse(budget, slack / 2, most)
+        budget = Budget(epsilon=stated, neighbours="add_remove")
+        return Purse(budget, slack or Fraction(0), most)
 
 
 def _limit(name: str, value: object) -> int | None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from sordino.errors import CatalogError
-from sordino.query import declare
+from sordino.query import books, declare
 from sordino.query.catalog import (
+    Analyst,
+    Book,
     Catalog,
     Column,
     CsvFile,
@@ -29,8 +31,10 @@ from sordino.query.schemas import parquet_schema
 from sordino.query.types import Type
 from sordino.query.values import keys_between, read_type
 
-_FILE = ("budget", "tables")
-_BUDGET = ("epsilon", "delta", "rho", "currency")
+_FILE = ("budget", "ledger", "analysts", "tables")
+_BUDGET = ("epsilon", "delta", "rho", "currency", "question")
+_LEDGER = ("file", "postgres", "anchor", "key")
+_ANALYST = ("share", "reserved")
 _TABLE = (
     *("parquet", "csv", "separator", "duckdb", "table"),
     *("unit", "parent", "via", "people", "limits", "public", "columns"),
@@ -68,7 +72,28 @@ def _catalog(found: dict[str, Any], path: Path) -> Catalog:
     _check_entries("the file", found, _FILE)
     tables = _section("tables", found.get("tables", {}))
     made = [_table(name, entries, path.parent) for name, entries in tables.items()]
-    return declare.catalog(made, _purses(found.get("budget", {})), path=path)
+    return declare.catalog(
+        made,
+        _purses(found.get("budget", {})),
+        path=path,
+        analysts=_analysts(found.get("analysts", {})),
+        book=_book(found.get("ledger", {}), path.parent),
+    )
+
+
+def _analysts(found: object) -> list[Analyst]:
+    made = []
+    for name, part in _section("analysts", found).items():
+        entries = _section(f"analyst {name!r}", part)
+        _check_entries(f"analyst {name!r}", entries, _ANALYST)
+        made.append(books.analyst(name, **entries))
+    return made
+
+
+def _book(found: object, folder: Path) -> Book:
+    entries = _section("ledger", found)
+    _check_entries("ledger", entries, _LEDGER)
+    return books.book(folder, **{name: _text(entries, name) for name in entries})
 
 
 def _purses(found: object) -> Purse | dict[str, Purse]:

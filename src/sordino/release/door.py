@@ -14,7 +14,7 @@ from sordino.answer import Answer
 from sordino.answer.charge import Charge
 from sordino.engine.protocol import Exact
 from sordino.errors import SealedError
-from sordino.ledger.protocol import Receipt
+from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Cells, Crowded, Part, Ranks, Votes
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.release.chosen import draw_choices
@@ -66,6 +66,8 @@ def _logged(plan: Plan, sealed: Exact, receipt: Receipt, options: Options) -> An
             slack=receipt.slack,
             left=receipt.left,
             slack_left=receipt.slack_left,
+            who=receipt.who,
+            head=receipt.head,
         )
         notes, facts = notes_of(drawn, columns), facts_of(plan, options)
         return Answer(columns, notes, plan.confidence, charge, facts)

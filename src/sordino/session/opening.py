@@ -8,31 +8,61 @@ from os import PathLike
 from pathlib import Path
 
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.ledger.memory import MemoryLedger
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.opening import book_at, open_ledger
+from sordino.ledger.receipt import read_seen
 from sordino.query.catalog import Catalog
 from sordino.query.frames import frame_catalog
 from sordino.query.toml import read_catalog
-from sordino.session.session import Session
+from sordino.session.session import OWNER, Session
+
+IN_MEMORY = "memory"
 
 
 def open_catalog(
     catalog: str | PathLike[str] | Catalog,
     *,
+    who: str = OWNER,
+    ledger: str | PathLike[str] | Ledger | None = None,
+    receipt: str | None = None,
     threads: int | None = None,
     memory_limit: str | None = None,
 ) -> Session:
-    """Open the tables that a ``sordino.toml`` declares.
+    """Open the tables that a ``sordino.toml`` declares, and the ledger that counts what is spent.
 
-    The budget is kept in the memory of this process: it is full again in the next one. Keep one
-    session open for as long as its answers are to be counted together.
+    ``who`` is charged. The ledger is where the catalog says, by default in the file
+    ``sordino.ledger`` beside it; ``ledger`` is another file, the address of a PostgreSQL database,
+    or ``"memory"`` for a budget that ends with this process. With a ``receipt`` of an earlier
+    answer, a ledger that does not hold that charge, such as an old copy, is refused.
 
     Guarantee: as for Session.
     """
     declared = catalog if isinstance(catalog, Catalog) else read_catalog(Path(catalog))
     engine = DuckdbEngine(declared, threads=threads, memory_limit=memory_limit)
-    return Session(
-        declared, engine=engine, ledger=MemoryLedger(declared), public=engine.public_values
-    )
+    try:
+        book = _ledger(declared, ledger)
+        try:
+            book.check_terms()
+            if receipt is not None:
+                book.hold_to(read_seen(receipt))
+        except BaseException:
+            book.close()
+            raise
+    except BaseException:
+        engine.close()
+        raise
+    return Session(declared, engine=engine, ledger=book, public=engine.public_values, who=who)
+
+
+def _ledger(catalog: Catalog, ledger: str | PathLike[str] | Ledger | None) -> Ledger:
+    if isinstance(ledger, Ledger):
+        return ledger
+    if ledger is None:
+        return open_ledger(catalog, catalog.book)
+    if ledger == IN_MEMORY:
+        return open_ledger(catalog, None)
+    place = ledger if isinstance(ledger, str) else Path(ledger)
+    return open_ledger(catalog, book_at(place))
 
 
 def table(
@@ -52,13 +82,16 @@ def table(
     delta: object = None,
     rho: object = None,
     currency: str | None = None,
+    ledger: str | PathLike[str] | Ledger | None = None,
+    who: str = OWNER,
 ) -> Session:
     """Open a table in memory: pandas, polars, Arrow, or a dictionary of columns.
 
     ``unit`` is the column that says whose row it is, or "row" if every row stands for itself.
     Columns of numbers in pandas are real; say ``types={"age": "integer"}`` to group by one.
     ``bounds`` and ``keys`` are public: never take them from the data. ``epsilon`` is all that may
-    be spent on this session; with a ``delta`` keys that are not declared can be discovered.
+    be spent; with a ``delta`` keys that are not declared can be discovered. What was spent is
+    forgotten with the session unless ``ledger`` names a file to keep it in.
 
     >>> data = table({"ward": ["a", "b"] * 50}, unit="row", keys={"ward": ["a", "b"]}, epsilon=1)
     >>> print(data.budget[0])
@@ -83,4 +116,4 @@ def table(
         rho=rho,
         currency=currency,
     )
-    return open_catalog(catalog)
+    return open_catalog(catalog, ledger=ledger, who=who)

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
-from sordino.answer.codec import to_bytes
+from sordino.answer.codec import from_bytes, to_bytes
 from sordino.engine.protocol import Engine
 from sordino.errors import CatalogError
 from sordino.exact.entropy import system
 from sordino.exact.rational import Number, confidence_level
-from sordino.ledger.protocol import Ledger
+from sordino.ledger.ledger import Ledger
 from sordino.plan.allocate import plan_question
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.plan import Plan
@@ -26,11 +26,13 @@ from sordino.query.declare import limits
 from sordino.query.domains import PublicValues
 from sordino.query.sql import parse
 from sordino.release import Options, release
+from sordino.session.asked import asked_of, tables_of
 from sordino.session.progress import ProgressBar, is_watched
 
 if TYPE_CHECKING:
     from sordino.answer import Answer
 
+OWNER = "owner"  # who is charged if nobody is named
 Width: TypeAlias = "Number | str"
 _SALT_BITS = 48  # the keystream is read in units of 16
 _KEPT_PLANS = 256
@@ -102,13 +104,13 @@ class Session:
         engine: Engine,
         ledger: Ledger,
         public: PublicValues | None = None,
-        who: str = "owner",
+        who: str = OWNER,
     ) -> None:
         self.catalog = catalog
         self._engine = engine
         self._ledger = ledger
         self._public = public
-        self._who = who
+        self.who = who
         self._plans: OrderedDict[object, Plan] = OrderedDict()
         self._closed = False
 
@@ -129,8 +131,12 @@ class Session:
         nonnegative: bool = False,
         integer: bool = True,
         consistent: bool = False,
+        fresh: bool = False,
     ) -> Answer:
         """Answer a question: charge it, compute, add noise, record the answer, return it.
+
+        The same question of the same data again gives the same answer, for nothing; with ``fresh``
+        it is paid for again and gets new noise.
 
         Say how much it may cost by ``epsilon`` (or ``rho``, where the budget counts that), or how
         far off it may be by ``within``. ``delta`` is for discovering keys. ``rows``, ``groups`` and
@@ -155,7 +161,7 @@ class Session:
             expected_rows=expected_rows,
             diagnostics=diagnostics,
         )
-        return self.answer(plan, Options(nonnegative, integer, consistent))
+        return self.answer(plan, Options(nonnegative, integer, consistent), fresh=fresh)
 
     def explain(self, sql: str, **asked: Unpack[Asked]) -> Explanation:
         """Say what an answer would cost and how far off it would be; nothing is charged or read.
@@ -225,15 +231,21 @@ class Session:
             diagnostics=diagnostics,
         )
 
-    def answer(self, plan: Plan, options: Options | None = None) -> Answer:
+    def answer(self, plan: Plan, options: Options | None = None, *, fresh: bool = False) -> Answer:
         """Charge a plan and carry it out; the charge stays, whatever happens.
 
         Guarantee: as for Session; each answer costs its price once.
         """
         if self._closed:
             raise ValueError("this session is closed; open it again")
+        options = options or Options()
+        asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
+        if not fresh:
+            stored = self._ledger.find(plan.people, who=self.who, plan=asked, data=data)
+            if stored is not None:
+                return replace(from_bytes(stored), again=True)
         receipt = self._ledger.charge(
-            plan.people, plan.loss, slack=plan.slack, fingerprint=plan.fingerprint, who=self._who
+            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
         )
         salt = system().integer(_SALT_BITS)
         if is_watched():
@@ -241,7 +253,7 @@ class Session:
                 sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=bar)
         else:
             sealed = self._engine.run(plan.bounded, receipt, salt=salt)
-        answer = release(plan, sealed, receipt, options or Options())
+        answer = release(plan, sealed, receipt, options)
         self._ledger.record(receipt, to_bytes(answer))
         return answer
 
@@ -253,17 +265,18 @@ class Session:
         """
         found = []
         for people, purse in self.catalog.purses:
-            left, slack = self._ledger.left(people)
+            left, slack = self._ledger.left(people, self.who)
             found.append(Left(people, left, purse.budget.cap, slack))
         return Budgets(found)
 
     def close(self) -> None:
-        """Let go of the engine.
+        """Let go of the engine and the ledger.
 
         Guarantee: none needed.
         """
         self._closed = True
         self._engine.close()
+        self._ledger.close()
 
     def __enter__(self) -> Session:
         return self

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.ledger.protocol import Receipt
+from sordino.ledger.receipt import Receipt
 from sordino.plan.allocate import plan_question
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.plan.shifts import column_shift
@@ -104,7 +104,9 @@ def look(engine: DuckdbEngine, prepared: Prepared, *, salt: int = 0) -> Exact:
         slack=plan.slack,
         left=prepared.price,
         slack_left=Fraction(0),
-        fingerprint=plan.fingerprint,
+        plan=plan.fingerprint,
+        head="0" * 64,
+        who="owner",
     )
     tables = engine.run(plan.bounded, receipt, salt=salt).open()
     return tuple(by_group(table) for table in tables)

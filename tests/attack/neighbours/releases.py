@@ -20,7 +20,7 @@ import numpy as np
 from sordino.answer import Answer
 from sordino.engine.duckdb import DuckdbEngine
 from sordino.engine.sealed import Sealed
-from sordino.ledger.protocol import Receipt
+from sordino.ledger.receipt import Receipt
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, TopK
 from sordino.mechanisms.choose.quantile import Quantiles
@@ -169,5 +169,7 @@ def _receipt(prepared: Prepared) -> Receipt:
         slack=prepared.slack,
         left=prepared.price,
         slack_left=Fraction(0),
-        fingerprint=prepared.plan.fingerprint,
+        plan=prepared.plan.fingerprint,
+        head="0" * 64,
+        who="owner",
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sordino.engine.sealed import Sealed
-from sordino.ledger.protocol import Receipt
+from sordino.ledger.receipt import Receipt
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.partitions import KeySelection
 from sordino.plan.bounded import Bounded, Cells, Part, RowCount, Shares, Statistic
@@ -44,7 +44,9 @@ RECEIPT = Receipt(
     slack=Fraction(0),
     left=Price(PURE, 500_000_000),
     slack_left=Fraction(1, 10**6),
-    fingerprint="f" * 64,
+    plan="f" * 64,
+    head="0" * 64,
+    who="owner",
 )
 
 

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An anchor: a small file apart from the ledger that remembers its newest entries.
+
+For each id space it has two places of a fixed size that are written in turn, so that one of them
+is whole whatever happens. It is written after an entry is durable and read when a ledger is opened:
+it may lag behind the ledger after a loss of power, and is never ahead of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from pathlib import Path
+from threading import Lock
+
+from sordino.errors import LedgerError
+from sordino.ledger.place import sync_folder
+from sordino.ledger.receipt import Seen, read_seen
+
+_PLACE = 512  # bytes, which a disk writes at once
+_DIGITS = 16
+
+
+class Anchor:
+    """The newest entry of each id space, kept in a file; processes may share it.
+
+    Guarantee: none needed; it depends on what was spent alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._places: dict[str, int] = {}
+        self._file = -1
+        self._process = 0
+        self._lock = Lock()
+
+    def read(self, people: str) -> Seen | None:
+        """Return the newest entry that was seen of an id space, or None.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        return self.all().get(people)
+
+    def all(self) -> dict[str, Seen]:
+        """Return the newest entries that were seen, by id space.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        try:
+            return {seen.people: seen for seen in self._read().values()}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._broken(f"cannot be read: {error.strerror}") from None
+
+    def write(self, seen: Seen) -> None:
+        """Remember an entry that is durable.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        try:
+            with self._lock:
+                file = self._opened()
+                if seen.people not in self._places:
+                    self._begin(file, seen)
+                at = self._places[seen.people] + seen.number % 2 * _PLACE
+                os.pwrite(file, _written(seen), at)
+        except OSError as error:
+            raise self._broken(f"cannot be written: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Let go of the file.
+
+        Guarantee: none needed.
+        """
+        with self._lock:
+            if self._file >= 0 and self._process == os.getpid():
+                os.close(self._file)
+            self._file = -1
+
+    def _opened(self) -> int:
+        if self._file < 0 or self._process != os.getpid():
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._process = os.getpid()
+            self._places.clear()
+        return self._file
+
+    def _begin(self, file: int, seen: Seen) -> None:
+        """Find the places of an id space, or make them, durably."""
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            self._places = {found.people: at for at, found in self._read().items()}
+            if seen.people in self._places:
+                return
+            end = os.fstat(file).st_size
+            at = end + -end % (2 * _PLACE)
+            os.pwrite(file, 2 * _written(seen), at)
+            os.fsync(file)
+            sync_folder(self.path.parent)
+            self._places[seen.people] = at
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _read(self) -> dict[int, Seen]:
+        """Return the newest of each pair of places, by where the pair begins."""
+        data = self.path.read_bytes()
+        found: dict[int, Seen] = {}
+        for start in range(0, len(data), 2 * _PLACE):
+            pair = data[start : start + _PLACE], data[start + _PLACE : start + 2 * _PLACE]
+            if not any(map(any, pair)):
+                continue  # made, but not written before the power was lost
+            whole = [seen for seen in map(_parsed, pair) if seen is not None]
+            if not whole:
+                raise self._broken("is damaged")
+            found[start] = max(whole, key=lambda seen: seen.number)
+        return found
+
+    def _broken(self, what: str) -> LedgerError:
+        return LedgerError(
+            f"the anchor {str(self.path)!r} {what}; check the ledger with 'sordino ledger verify', "
+            "and remove the anchor if all is well"
+        )
+
+
+def _written(seen: Seen) -> bytes:
+    text = str(seen)
+    check = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return f"{text} {check}\n".encode().ljust(_PLACE)
+
+
+def _parsed(place: bytes) -> Seen | None:
+    """Read one place, or return None if it is not whole."""
+    try:
+        text, _, check = place.decode().rstrip().partition(" ")
+        seen = read_seen(text)
+    except ValueError:
+        return None
+    return seen if _written(seen) == place and check else None

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries: the lines of a ledger, each with the sums after it and the hash of all before it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal, NamedTuple, TypeAlias
+
+from sordino.privacy.currency import Currency
+
+Kind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
+Digest: TypeAlias = "Callable[[bytes], str]"
+
+ATTO = 10**18  # deltas are counted in so many parts of 1
+
+
+class Entry(NamedTuple):
+    """One line about the people of one id space; numbers are whole, so that sums are exact.
+
+    Prices and caps are in nano-units of the currency, and what is called slack in parts of 10**18.
+    The first group says what happened, the second what holds for all after it, the third what holds
+    for ``who`` after it, and ``hash`` covers all of it and the entry before. None means no limit.
+    """
+
+    people: str
+    number: int  # from 1, without a gap
+    kind: Kind
+    at: str  # when, in UTC; the order is that of the numbers
+    who: str  # the analyst it concerns; empty for open and limits
+    by: str  # who changed a limit, and why
+    why: str
+    price: int
+    price_slack: int
+    plan: str  # what was asked, as a fingerprint
+    data: str  # of which version of the data
+    charge: int  # of an answer: the number of its charge
+    body: str  # of an answer: the SHA-256 of its bytes
+
+    cap: int
+    cap_slack: int
+    most: int | None  # for one question
+    others: int | None  # for an analyst without a share of their own
+    others_slack: int | None
+    spent: int
+    spent_slack: int
+    held: int  # kept for analysts, and not spent by them
+    held_slack: int
+
+    share: int | None  # the most that who may spend
+    share_slack: int | None
+    kept: int  # what is kept for who, spent or not
+    kept_slack: int
+    used: int  # what who has spent
+    used_slack: int
+
+    hash: str
+
+
+FIELDS = Entry._fields
+
+
+def digest_with(key: bytes | None) -> Digest:
+    """Return SHA-256, or HMAC with SHA-256 under the owner's key, in hexadecimal digits."""
+    if key is None:
+        return lambda data: hashlib.sha256(data).hexdigest()
+    return lambda data: hmac.new(key, data, "sha256").hexdigest()
+
+
+def hash_of(entry: Entry, before: str, digest: Digest) -> str:
+    """Return the hash of an entry that follows another one; its own field is left out."""
+    told = json.dumps((before, *entry[:-1]), ensure_ascii=True, separators=(",", ":"))
+    return digest(told.encode("ascii"))
+
+
+def first_hash(identity: str, people: str, currency: str, digest: Digest) -> str:
+    """Return what stands before the first entry of an id space: whose chain this is."""
+    told = json.dumps(("sordino ledger", identity, people, currency), ensure_ascii=True)
+    return digest(told.encode("ascii"))
+
+
+def write_currency(currency: Currency) -> str:
+    """Return a currency as the ledger keeps it.
+
+    >>> from sordino.privacy.currency import ZCDP, one_order
+    >>> write_currency(ZCDP), write_currency(one_order(1.5))
+    ('rho', 'renyi 3/2')
+    """
+    return currency.kind if currency.order is None else f"{currency.kind} {currency.order}"
+
+
+def read_currency(text: str) -> Currency:
+    """Read what ``write_currency`` wrote."""
+    kind, _, order = text.partition(" ")
+    if kind == "renyi":
+        return Currency("renyi", Fraction(order))
+    if kind == "epsilon":
+        return Currency("epsilon")
+    if kind == "rho":
+        return Currency("rho")
+    raise ValueError(f"no currency is written as {text!r}")

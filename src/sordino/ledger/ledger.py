@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger: charged before anything is looked at, never overspent, never refunded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from sordino.errors import LedgerError
+from sordino.ledger import rules
+from sordino.ledger.amend import amend_space, differences, open_space
+from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Chain
+from sordino.ledger.entry import ATTO, Entry, digest_with, write_currency
+from sordino.ledger.receipt import Receipt, Seen
+from sordino.ledger.rules import Note, Wanted
+from sordino.ledger.store import Pages, Store
+from sordino.ledger.terms import Terms, slack_up
+from sordino.privacy.currency import Price
+from sordino.privacy.loss import Loss
+
+_LONGEST_NAME = 100
+_OWNER = "owner"
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Ledger:
+    """Charges losses against the terms of id spaces and keeps the answers.
+
+    ``charge`` is durable when it returns, and pays for one answer. ``record`` keeps that answer,
+    and ``find`` gives it again for nothing. Entries are chained by hashes; a ledger that lacks an
+    entry that was seen before, by this process, by the anchor or by whoever shows a receipt, has
+    been cut or restored and is used no more.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: what is granted for the people of an id space keeps to their terms, in all processes
+            together, also if every question was chosen after seeing the earlier answers.
+        Numerics: sums of integers, prices rounded up.
+        Proof: docs/proofs/queries.md, theorem 6.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        terms: Mapping[str, Terms],
+        *,
+        key: bytes | None = None,
+        anchor: Anchor | None = None,
+        clock: Callable[[], str] = now,
+    ) -> None:
+        if store.keyed != (key is not None):
+            raise LedgerError(
+                "this ledger was made with a key; state its file"
+                if store.keyed
+                else "this ledger was made without a key; state none"
+            )
+        self.store = store
+        self.terms = dict(terms)
+        self.chain = Chain(store.identity, digest_with(key), anchor)
+        self._clock = clock
+        with store.read() as pages:
+            for people in {*self.terms, *pages.spaces()}:
+                self.chain.last(pages, people)
+
+    def charge(
+        self,
+        people: str,
+        loss: Loss,
+        *,
+        slack: Fraction,
+        plan: str,
+        who: str,
+        data: str = "",
+    ) -> Receipt:
+        """Charge a loss and a slack together, durably, or raise BudgetExceeded and charge nothing.
+
+        Guarantee: as for Ledger.
+        """
+        terms = self._terms(people)
+        price = terms.budget.price(loss)
+        wanted = Wanted(_name(who), price.nanos, slack_up(slack), plan, data)
+        note = Note(self._clock())
+        with self.store.read() as pages:  # who is refused need not wait for those who write
+            self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
+        with self.store.write(people) as pages:
+            last = self.chain.last(pages, people) or self._open(pages, people, terms)
+            draft = self._charged(pages, last, wanted, terms, note)
+            entry = self.chain.append(pages, draft, last)
+        self.chain.saw(entry)
+        left = rules.room(entry, entry)
+        return Receipt(
+            people=people,
+            number=entry.number,
+            head=entry.hash,
+            who=who,
+            price=price,
+            slack=Fraction(wanted.slack, ATTO),
+            left=Price(price.currency, left.nanos),
+            slack_left=Fraction(left.slack, ATTO),
+            plan=plan,
+            data=data,
+        )
+
+    def record(self, receipt: Receipt, body: bytes) -> None:
+        """Keep the answer of a charge, durably; a second answer for one charge is refused.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        people = receipt.people
+        with self.store.write(people) as pages:
+            last = self.chain.last(pages, people)
+            charge = last if last is None else pages.entry(people, receipt.number)
+            if last is None or charge is None or charge.hash != receipt.head:
+                raise LedgerError("there is no charge that this receipt is for")
+            if charge.kind != "charge" or pages.body(people, charge.number) is not None:
+                raise LedgerError("a charge pays for one answer, and this one has been recorded")
+            own = self.chain.own(pages, last, charge.who)
+            told = hashlib.sha256(body).hexdigest()
+            draft = rules.answered(last, own, charge, told, Note(self._clock()))
+            entry = self.chain.append(pages, draft, last)
+            pages.keep(people, charge.number, body)
+        self.chain.saw(entry)
+
+    def find(self, people: str, *, who: str, plan: str, data: str) -> bytes | None:
+        """Return the stored answer of an analyst to a plan on a version of the data, or None.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        with self.store.read() as pages:
+            self.chain.last(pages, people)
+            found = pages.answer_to(people, who, plan, data)
+            body = None if found is None else pages.body(people, found.charge)
+        if found is None:
+            return None
+        if body is None or hashlib.sha256(body).hexdigest() != found.body:
+            raise LedgerError(
+                f"the answer to charge {found.charge} of {people!r} is not the one that was "
+                "recorded; see 'sordino ledger verify'"
+            )
+        return body
+
+    def left(self, people: str, who: str) -> tuple[Price, Fraction]:
+        """Return what an analyst may still spend: of the budget, and of the delta for keys.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        terms = self._terms(people)
+        with self.store.read() as pages:
+            last = self.chain.last(pages, people)
+            own = None if last is None else self.chain.own(pages, last, who)
+        found = (
+            rules.room(*_imagined(people, who, terms)) if last is None else rules.room(last, own)
+        )
+        return terms.price(found.nanos), Fraction(found.slack, ATTO)
+
+    def hold_to(self, seen: Seen) -> None:
+        """Refuse to go on if an entry that somebody has seen is not there.
+
+        Guarantee: none needed; public inputs only.
+        """
+        with self.store.read() as pages:
+            self.chain.check(pages, seen)
+
+    def heads(self) -> tuple[Seen, ...]:
+        """Return the newest entry of every id space.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        with self.store.read() as pages:
+            found = [self.chain.last(pages, people) for people in sorted(pages.spaces())]
+        return tuple(Seen(last.people, last.number, last.hash) for last in found if last)
+
+    def check_terms(self) -> None:
+        """Refuse terms that are not those on record.
+
+        Guarantee: none needed; public inputs only.
+        """
+        with self.store.read() as pages:
+            for people, terms in self.terms.items():
+                last = self.chain.last(pages, people)
+                if last is None:
+                    continue
+                self._check_currency(pages, people, terms)
+                found = differences(pages, last, terms)
+                if found:
+                    raise LedgerError(
+                        f"the catalog and the ledger differ on the limits of {people!r}: "
+                        f"{', '.join(found)}; set them back in the catalog, or put the change on "
+                        "record with 'sordino ledger amend'"
+                    )
+
+    def amend(self, *, by: str, why: str) -> list[Entry]:
+        """Put the terms on record as they are stated now: raised, lowered or shared out anew.
+
+        Guarantee:
+            Neighbours: one unit with all its rows, added or removed.
+            Loss: from now on as the new terms say; what was spent stays spent.
+            Numerics: integers.
+            Proof: docs/proofs/queries.md, theorem 6.
+        """
+        if not by.strip() or not why.strip():
+            raise ValueError("a change of limits needs a name and a reason")
+        note, made = Note(self._clock(), by, why), []
+        for people, terms in self.terms.items():
+            with self.store.write(people) as pages:
+                last = self.chain.last(pages, people)
+                if last is None:
+                    added = open_space(self.chain, pages, people, terms, note)
+                else:
+                    self._check_currency(pages, people, terms)
+                    added = amend_space(self.chain, pages, last, terms, note)
+            for entry in added:
+                self.chain.saw(entry)
+            made += added
+        return made
+
+    def close(self) -> None:
+        """Let go of files and connections.
+
+        Guarantee: none needed.
+        """
+        self.store.close()
+        self.chain.close()
+
+    def _charged(
+        self, pages: Pages, last: Entry | None, wanted: Wanted, terms: Terms, note: Note
+    ) -> Entry:
+        if last is None:
+            last, own = _imagined("", wanted.who, terms)
+        else:
+            own = self.chain.own(pages, last, wanted.who)
+        return rules.charged(last, own, wanted, terms.budget.currency, note)
+
+    def _open(self, pages: Pages, people: str, terms: Terms) -> Entry:
+        note = Note(self._clock(), _OWNER, "as declared in the catalog")
+        return open_space(self.chain, pages, people, terms, note)[-1]
+
+    def _terms(self, people: str) -> Terms:
+        try:
+            return self.terms[people]
+        except KeyError:
+            raise LedgerError(f"no budget is declared for {people!r}") from None
+
+    def _check_currency(self, pages: Pages, people: str, terms: Terms) -> None:
+        counted, stated = pages.currency(people), write_currency(terms.budget.currency)
+        if counted != stated:
+            raise LedgerError(
+                f"the ledger counts {counted} for {people!r} and the catalog {stated}; that is "
+                "fixed when an id space is opened: state the budget as it was"
+            )
+
+
+def _imagined(people: str, who: str, terms: Terms) -> tuple[Entry, Entry | None]:
+    """Return the entries that an id space would begin with: the last, and the one about who."""
+    note = Note("")
+    last = rules.opened(people, terms.caps, note)
+    own = None
+    for share in terms.shares:
+        last = rules.shared(last, None, share, note)
+        own = last if share.who == who else own
+    return last, own
+
+
+def _name(who: str) -> str:
+    if not isinstance(who, str) or not who.strip() or len(who) > _LONGEST_NAME:
+        raise ValueError(f"an analyst has a name of at most {_LONGEST_NAME} letters, got {who!r}")
+    return who

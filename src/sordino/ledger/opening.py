@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening a ledger: in memory, in a SQLite file, or in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sordino.errors import LedgerError
+from sordino.ledger.anchor import Anchor
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.memory import MemoryStore
+from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.store import Store
+from sordino.ledger.terms import terms_of
+from sordino.query.catalog import Book, Catalog
+
+_SHORTEST_KEY = 16  # bytes
+_ADDRESSES = ("postgresql://", "postgres://")
+
+
+def open_ledger(catalog: Catalog, book: Book | None) -> Ledger:
+    """Open the ledger of a catalog, and make it if it is not there; None is one in memory.
+
+    Guarantee: as for Ledger.
+    """
+    terms = terms_of(catalog)
+    if book is None:
+        return Ledger(MemoryStore(), terms)
+    key = None if book.key is None else read_key(book.key)
+    anchor = None if book.anchor is None else Anchor(book.anchor)
+    if anchor is not None and isinstance(book.place, Path) and not book.place.exists():
+        _check_never_made(anchor, book.place)
+    store = open_store(book.place, keyed=key is not None)
+    try:
+        return Ledger(store, terms, key=key, anchor=anchor)
+    except BaseException:
+        store.close()
+        raise
+
+
+def open_store(place: Path | str, *, keyed: bool) -> Store:
+    """Open the place where a ledger is kept, or make it.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if isinstance(place, Path):
+        return SqliteStore(place, keyed=keyed)
+    from sordino.ledger.postgres import PostgresStore  # psycopg is an extra
+
+    return PostgresStore(place, keyed=keyed)
+
+
+def book_at(place: str | Path) -> Book:
+    """Return the book of a ledger at a place, with an anchor beside a file.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if isinstance(place, str) and place.startswith(_ADDRESSES):
+        return Book(place)
+    path = Path(place)
+    return Book(path, anchor=path.with_name(f"{path.name}.heads"))
+
+
+def read_key(path: Path) -> bytes:
+    """Read the owner's key from a file; white space at its ends does not count.
+
+    Guarantee: none needed; the key is not about any person.
+    """
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise LedgerError(f"the key {str(path)!r} cannot be read: {error.strerror}") from None
+    if len(key) < _SHORTEST_KEY:
+        raise LedgerError(
+            f"the key {str(path)!r} is too short: it needs {_SHORTEST_KEY} bytes or more, such as "
+            "those of 'openssl rand -hex 32'"
+        )
+    return key
+
+
+def _check_never_made(anchor: Anchor, path: Path) -> None:
+    """Refuse to begin anew where there has been a ledger."""
+    seen = anchor.all()
+    if seen:
+        newest = max(seen.values(), key=lambda one: one.number)
+        raise LedgerError(
+            f"there is no ledger {str(path)!r}, but its anchor has seen entry {newest.number} of "
+            f"{newest.people!r}: put the newest copy back, because what was spent is only there"
+        )

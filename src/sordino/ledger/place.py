@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a ledger's files may lie, and how a new one comes into being whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sordino.errors import LedgerError
+
+_REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ncpfs", "fuse.sshfs", "fuse.gluster", "fuse.ceph")
+_MOUNTS = Path("/proc/self/mounts")
+_BRIEFLY = 1.0  # seconds in which a ledger that is being made has two names
+
+
+def check_place(path: Path) -> os.stat_result:
+    """Refuse a file that is no ledger or could become two of them, and return what is known of it.
+
+    A file with two names would have two logs beside it, and on a network file system locks and
+    flushes cannot be relied on: both could spend a budget twice.
+    """
+    _check_local(path.parent)
+    until = time.monotonic() + _BRIEFLY
+    while True:
+        try:
+            seen = path.stat()
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger {str(path)!r} cannot be opened: {error.strerror}"
+            ) from None
+        if not stat.S_ISREG(seen.st_mode):
+            raise LedgerError(f"the ledger {str(path)!r} is not a file")
+        if seen.st_nlink == 1:
+            break
+        if time.monotonic() > until and not _forget_drafts(path, seen):
+            raise LedgerError(
+                f"the ledger {str(path)!r} has a second name (a hard link), under which it could "
+                "be spent twice; remove that name"
+            )
+        time.sleep(0.02)
+    if seen.st_size == 0:
+        raise LedgerError(
+            f"the ledger {str(path)!r} is empty, and a ledger never is; put the newest copy back"
+        )
+    return seen
+
+
+def create(path: Path, make: Callable[[Path], None]) -> None:
+    """Let a new file be made under another name, and give it its own once it is whole.
+
+    If somebody else was faster, theirs stays.
+    """
+    draft = path.with_name(f"{path.name}.new-{secrets.token_hex(8)}")
+    try:
+        try:
+            make(draft)
+            _sync(draft)
+            os.link(draft, path)
+        except FileExistsError:
+            return
+        finally:
+            draft.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise LedgerError(f"the ledger {str(path)!r} cannot be made: {error.strerror}") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of new files durable."""
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    held = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(held)
+    finally:
+        os.close(held)
+
+
+def _forget_drafts(path: Path, seen: os.stat_result) -> bool:
+    """Remove the name under which a ledger was made, if its maker did not come to it."""
+    drafts = [
+        draft
+        for draft in path.parent.glob(f"{path.name}.new-*")
+        if draft.stat().st_ino == seen.st_ino
+    ]
+    for draft in drafts:
+        draft.unlink(missing_ok=True)
+    return bool(drafts)
+
+
+def _check_local(folder: Path) -> None:
+    kind = _file_system(folder)
+    if kind.startswith(_REMOTE):
+        raise LedgerError(
+            f"{str(folder)!r} is on a network file system ({kind}), which cannot keep a ledger: "
+            "its locks and flushes are not to be relied on; use a local disk, or PostgreSQL"
+        )
+
+
+def _file_system(folder: Path) -> str:
+    """Return the kind of file system of a folder, or nothing where the system does not tell."""
+    if not _MOUNTS.exists():
+        return ""
+    best, kind = -1, ""
+    for line in _MOUNTS.read_text("utf-8", "replace").splitlines():
+        _, point, name, *_ = line.split(" ")
+        mount = Path(point.replace("\\040", " "))
+        if folder.is_relative_to(mount) and len(mount.parts) >= best:
+            best, kind = len(mount.parts), name
+    return kind

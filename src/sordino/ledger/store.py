@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a ledger needs of the place where it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from sordino.ledger.entry import Entry
+
+
+class Pages(Protocol):
+    """The entries and answers as one transaction sees them."""
+
+    def spaces(self) -> dict[str, str]:
+        """Return the currency of every id space that was opened, by its name."""
+        ...
+
+    def currency(self, people: str) -> str | None:
+        """Return the currency of an id space, or None if it was not opened."""
+        ...
+
+    def add_space(self, people: str, currency: str) -> None:
+        """Begin an id space; its first entry follows in the same transaction."""
+        ...
+
+    def last(self, people: str) -> Entry | None:
+        """Return the newest entry of an id space."""
+        ...
+
+    def last_of(self, people: str, who: str) -> Entry | None:
+        """Return the newest entry of an id space about an analyst."""
+        ...
+
+    def entry(self, people: str, number: int) -> Entry | None:
+        """Return an entry by its number."""
+        ...
+
+    def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
+        """Return the entries of an id space in their order, without holding them all."""
+        ...
+
+    def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return the newest answer entry of an analyst to a plan on a version of the data."""
+        ...
+
+    def analysts(self, people: str) -> list[str]:
+        """Return the names of all analysts that entries of an id space are about, sorted."""
+        ...
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; one that breaks a rule is refused."""
+        ...
+
+    def keep(self, people: str, charge: int, body: bytes) -> None:
+        """Keep the bytes of the answer to a charge; a second answer is refused."""
+        ...
+
+    def body(self, people: str, charge: int) -> bytes | None:
+        """Return the bytes of the answer to a charge."""
+        ...
+
+    def bodies(self, people: str) -> int:
+        """Return how many answers are kept."""
+        ...
+
+
+class Store(Protocol):
+    """A place where entries are added, never changed, and durable once a transaction has ended.
+
+    Every failure of the place is a LedgerError. It may be shared by threads and used after a fork.
+    """
+
+    @property
+    def identity(self) -> str:
+        """A random name that the ledger got when it was made."""
+        ...
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the hashes are made with the owner's key."""
+        ...
+
+    def read(self) -> AbstractContextManager[Pages]:
+        """Return the pages as they are at one moment."""
+        ...
+
+    def write(self, people: str) -> AbstractContextManager[Pages]:
+        """Return the pages for adding to an id space, with nobody else adding to it.
+
+        Leaving it normally makes everything durable before it returns, or raises LedgerError, and
+        then possibly nothing was added. Leaving it by an exception adds nothing.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms: what the owner allows to be spent on the people of an id space, in whole numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sordino.ledger.entry import ATTO
+from sordino.privacy.budget import Budget
+from sordino.privacy.currency import Price
+from sordino.query.catalog import EVERYBODY, Analyst, Catalog, Purse
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Nano-units of a currency, and parts of 10**18 of a delta for keys.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    nanos: int
+    slack: int
+
+    def part(self, share: Fraction) -> Amount:
+        """Return a share of it, rounded down.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return Amount(math.floor(self.nanos * share), math.floor(self.slack * share))
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What may be spent in all, on one question, and by an analyst without a share; None: no limit.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    cap: Amount
+    most: int | None = None
+    others: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The most that an analyst may spend, and what is kept for them.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    who: str
+    most: Amount | None
+    kept: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the owner allows for the people of one id space.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    budget: Budget
+    caps: Caps
+    shares: tuple[Share, ...] = ()
+
+    def price(self, nanos: int) -> Price:
+        """Return so many nano-units as a price.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return Price(self.budget.currency, nanos)
+
+
+def terms_of(catalog: Catalog) -> dict[str, Terms]:
+    """Return the terms of every id space as the catalog states them; shares are rounded down.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return {people: _terms(purse, catalog.analysts) for people, purse in catalog.purses}
+
+
+def slack_up(slack: Fraction) -> int:
+    """Return a delta in parts of 10**18, rounded up: what is charged.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return math.ceil(slack * ATTO)
+
+
+def _terms(purse: Purse, analysts: tuple[Analyst, ...]) -> Terms:
+    cap = Amount(purse.budget.cap.nanos, math.floor(purse.slack * ATTO))
+    most = None if purse.question is None else cap.part(purse.question).nanos
+    shares, others = [], None
+    for analyst in analysts:
+        part = None if analyst.share is None else cap.part(analyst.share)
+        if analyst.name == EVERYBODY:
+            others = part
+        else:
+            shares.append(Share(analyst.name, part, cap.part(analyst.reserved)))
+    return Terms(purse.budget, Caps(cap, most, others), tuple(shares))

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the owner declares of the ledger: where it is kept, and how it is shared by analysts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+
+from sordino.errors import CatalogError
+from sordino.exact.rational import nonnegative, positive
+from sordino.query.catalog import EVERYBODY, Analyst, Book
+from sordino.query.names import about
+
+_LONGEST = 100
+DEFAULT = "sordino.ledger"
+_ADDRESSES = ("postgresql://", "postgres://")
+
+
+def analyst(name: str, *, share: object = None, reserved: object = None) -> Analyst:
+    """Return a checked analyst; ``share`` and ``reserved`` are parts of the budget.
+
+    >>> analyst("alice", share=0.5).share
+    Fraction(1, 2)
+    """
+    with about(f"analyst {name!r}"):
+        if not name.strip() or len(name) > _LONGEST:
+            raise CatalogError(f"a name has 1 to {_LONGEST} letters")
+        most = None if share is None else part("share", share)
+        kept = Fraction(0) if reserved is None else nonnegative("reserved", reserved)
+        if kept and name == EVERYBODY:
+            raise CatalogError("nothing can be reserved for everybody; name an analyst")
+        if kept > (1 if most is None else most):
+            raise CatalogError("reserved must be at most the share, or 1")
+        return Analyst(name, most, kept)
+
+
+def analysts(declared: Iterable[Analyst]) -> tuple[Analyst, ...]:
+    """Return analysts for whom no more is reserved than there is."""
+    found = tuple(declared)
+    if sum(one.reserved for one in found) > 1:
+        raise CatalogError("analysts: more is reserved than there is; the parts add up to above 1")
+    return found
+
+
+def book(
+    folder: Path,
+    *,
+    file: str | None = None,
+    postgres: str | None = None,
+    anchor: str | None = None,
+    key: str | None = None,
+) -> Book:
+    """Return where a ledger is kept; names of files are relative to a folder.
+
+    >>> book(Path("study")).place.name
+    'sordino.ledger'
+    """
+    with about("ledger"):
+        if file is not None and postgres is not None:
+            raise CatalogError("file and postgres exclude each other; leave one of them out")
+        held = None if key is None else folder / key
+        if postgres is not None:
+            if not postgres.startswith(_ADDRESSES):
+                raise CatalogError("postgres must be an address, such as 'postgresql://host/name'")
+            return Book(postgres, None if anchor is None else folder / anchor, held)
+        place = folder / (file or DEFAULT)
+        beside = place.with_name(f"{place.name}.heads")
+        return Book(place, beside if anchor is None else folder / anchor, held)
+
+
+def part(name: str, value: object) -> Fraction:
+    """Return a part of a budget, above 0 and at most 1."""
+    found = positive(name, value)
+    if found > 1:
+        raise CatalogError(f"{name} is a part of the budget, from 0 to 1, got {value!r}")
+    return found
