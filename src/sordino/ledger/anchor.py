@@ -31,16 +31,10 @@ class Anchor:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._places: dict[str, int] = {}
+        self._mine: dict[int, tuple[int, bytes]] = {}  # what this process has written, by place
         self._file = -1
         self._process = 0
-        self._lock = Lock()
-
-    def read(self, people: str) -> Seen | None:
-        """Return the newest entry that was seen of an id space, or None.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
-        return self.all().get(people)
+        self._locks: dict[int, Lock] = {}  # by process: one held while it forks stays held there
 
     def all(self) -> dict[str, Seen]:
         """Return the newest entries that were seen, by id space.
@@ -48,11 +42,12 @@ class Anchor:
         Guarantee: none needed; it depends on what was spent alone.
         """
         try:
-            return {seen.people: seen for seen in self._read().values()}
+            found = sorted(self._read().values(), key=lambda seen: seen.number)
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise self._broken(f"cannot be read: {error.strerror}") from None
+        return {seen.people: seen for seen in found}
 
     def write(self, seen: Seen) -> None:
         """Remember an entry that is durable.
@@ -60,12 +55,11 @@ class Anchor:
         Guarantee: none needed; it depends on what was spent alone.
         """
         try:
-            with self._lock:
+            with self._lock():
                 file = self._opened()
                 if seen.people not in self._places:
                     self._begin(file, seen)
-                at = self._places[seen.people] + seen.number % 2 * _PLACE
-                os.pwrite(file, _written(seen), at)
+                self._put(file, seen, self._places[seen.people] + seen.number % 2 * _PLACE)
         except OSError as error:
             raise self._broken(f"cannot be written: {error.strerror}") from None
 
@@ -74,10 +68,13 @@ class Anchor:
 
         Guarantee: none needed.
         """
-        with self._lock:
+        with self._lock():
             if self._file >= 0 and self._process == os.getpid():
                 os.close(self._file)
             self._file = -1
+
+    def _lock(self) -> Lock:
+        return self._locks.setdefault(os.getpid(), Lock())
 
     def _opened(self) -> int:
         if self._file < 0 or self._process != os.getpid():
@@ -85,6 +82,17 @@ class Anchor:
             self._process = os.getpid()
             self._places.clear()
         return self._file
+
+    def _put(self, file: int, seen: Seen, at: int) -> None:
+        """Write an entry in its place, unless somebody was faster with a newer one."""
+        there = os.pread(file, _PLACE, at)
+        number, mine = self._mine.get(at, (0, b""))
+        if there != mine:
+            newest = _parsed(there)
+            number = 0 if newest is None else newest.number
+        if number < seen.number:
+            self._mine[at] = seen.number, _written(seen)
+            os.pwrite(file, self._mine[at][1], at)
 
     def _begin(self, file: int, seen: Seen) -> None:
         """Find the places of an id space, or make them, durably."""
@@ -132,7 +140,7 @@ def _written(seen: Seen) -> bytes:
 def _parsed(place: bytes) -> Seen | None:
     """Read one place, or return None if it is not whole."""
     try:
-        text, _, check = place.decode().rstrip().partition(" ")
+        text, _, check = place.decode().rstrip().rpartition(" ")
         seen = read_seen(text)
     except ValueError:
         return None

@@ -23,7 +23,11 @@ class Chain:
         self.identity = identity
         self.digest = digest
         self._anchor = anchor
-        self._seen: dict[str, tuple[int, str]] = {}
+        # Read before any pages are, which would else lack what others add in between.
+        self.anchored = {} if anchor is None else anchor.all()
+        self._seen: dict[str, Entry] = {}
+        self._own: dict[tuple[str, str], Entry] = {}
+        self._currencies: dict[str, str] = {}
 
     def last(self, pages: Pages, people: str) -> Entry | None:
         """Return the newest entry of an id space, or None if it was not opened.
@@ -31,17 +35,36 @@ class Chain:
         Guarantee: none needed; it depends on what was spent alone.
         """
         last, known = pages.last(people), self._seen.get(people)
-        if known is None and self._anchor is not None:
-            anchored = self._anchor.read(people)
-            known = None if anchored is None else (anchored.number, anchored.head)
-        if last is not None and known == (last.number, last.hash) and people in self._seen:
+        if last is not None and last == known:
             return last
+        seen = self.anchored.get(people)
         if known is not None:
-            self.check(pages, Seen(people, *known))
+            seen = Seen(people, known.number, known.hash)
+        if seen is not None:
+            self.check(pages, seen)
         if last is not None:
             self.check_hash(pages, last)
-            self._seen[people] = last.number, last.hash
+            self._seen[people] = last
         return last
+
+    def currency(self, pages: Pages, people: str) -> str:
+        """Return the currency of an id space, or nothing if it was not opened; it never changes.
+
+        Guarantee: none needed; public inputs only.
+        """
+        found = self._currencies.get(people)
+        if found is None:
+            found = pages.currency(people) or ""
+            if people in self._seen:
+                self._currencies[people] = found
+        return found
+
+    def known(self, people: str, who: str) -> tuple[Entry | None, Entry | None]:
+        """Return the newest entries that were met, in all and of an analyst; there may be newer.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        return self._seen.get(people), self._own.get((people, who))
 
     def own(self, pages: Pages, last: Entry, who: str) -> Entry | None:
         """Return the newest entry about an analyst, or None.
@@ -50,9 +73,15 @@ class Chain:
         """
         if last.who == who:
             return last
-        own = pages.last_of(last.people, who)
-        if own is not None:
+        own, known = pages.last_of(last.people, who), self._own.get((last.people, who))
+        if known is not None and (own is None or own.used < known.used):
+            raise LedgerError(
+                f"the ledger has lost sight of what {who!r} has used: it was changed or damaged; "
+                "see 'sordino ledger verify'"
+            )
+        if own is not None and own != known:
             self.check_hash(pages, own)
+            self._own[last.people, who] = own
         return own
 
     def append(self, pages: Pages, draft: Entry, last: Entry | None) -> Entry:
@@ -71,8 +100,9 @@ class Chain:
         Guarantee: none needed; it depends on what was spent alone.
         """
         known = self._seen.get(entry.people)
-        if known is None or known[0] < entry.number:
-            self._seen[entry.people] = entry.number, entry.hash
+        if known is None or known.number < entry.number:
+            self._seen[entry.people] = entry
+            self._own[entry.people, entry.who] = entry
         if self._anchor is not None:
             self._anchor.write(Seen(entry.people, entry.number, entry.hash))
 
@@ -94,12 +124,16 @@ class Chain:
 
         Guarantee: none needed; public inputs only.
         """
-        if entry.number == 1:
-            before = self.first(pages, entry.people)
-        else:
-            found = pages.entry(entry.people, entry.number - 1)
-            before = "" if found is None else found.hash
-        if hash_of(entry, before, self.digest) != entry.hash:
+        try:
+            if entry.number == 1:
+                before = self.first(pages, entry.people)
+            else:
+                found = pages.entry(entry.people, entry.number - 1)
+                before = "" if found is None else found.hash
+            fits = hash_of(entry, before, self.digest) == entry.hash
+        except (TypeError, ValueError, OverflowError):  # a number where there was text, and so on
+            fits = False
+        if not fits:
             raise LedgerError(
                 f"entry {entry.number} of {entry.people!r} does not have the hash that it should: "
                 "it was changed, or the key is another one; see 'sordino ledger verify'"
@@ -110,7 +144,7 @@ class Chain:
 
         Guarantee: none needed; public inputs only.
         """
-        return first_hash(self.identity, people, pages.currency(people) or "", self.digest)
+        return first_hash(self.identity, people, self.currency(pages, people), self.digest)
 
     def close(self) -> None:
         """Let go of the anchor.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
+from sordino.errors import LedgerError
 from sordino.privacy.currency import Currency
 
 Kind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
@@ -61,6 +62,7 @@ class Entry(NamedTuple):
 
 
 FIELDS = Entry._fields
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def digest_with(key: bytes | None) -> Digest:
@@ -72,14 +74,12 @@ def digest_with(key: bytes | None) -> Digest:
 
 def hash_of(entry: Entry, before: str, digest: Digest) -> str:
     """Return the hash of an entry that follows another one; its own field is left out."""
-    told = json.dumps((before, *entry[:-1]), ensure_ascii=True, separators=(",", ":"))
-    return digest(told.encode("ascii"))
+    return digest(_encode((before, *entry[:-1])).encode("ascii"))
 
 
 def first_hash(identity: str, people: str, currency: str, digest: Digest) -> str:
     """Return what stands before the first entry of an id space: whose chain this is."""
-    told = json.dumps(("sordino ledger", identity, people, currency), ensure_ascii=True)
-    return digest(told.encode("ascii"))
+    return digest(_encode(("sordino ledger", identity, people, currency)).encode("ascii"))
 
 
 def write_currency(currency: Currency) -> str:
@@ -94,11 +94,14 @@ def write_currency(currency: Currency) -> str:
 
 def read_currency(text: str) -> Currency:
     """Read what ``write_currency`` wrote."""
-    kind, _, order = text.partition(" ")
-    if kind == "renyi":
-        return Currency("renyi", Fraction(order))
-    if kind == "epsilon":
-        return Currency("epsilon")
-    if kind == "rho":
-        return Currency("rho")
-    raise ValueError(f"no currency is written as {text!r}")
+    try:
+        kind, _, order = text.partition(" ")
+        if kind == "renyi":
+            return Currency("renyi", Fraction(order))
+        if kind == "epsilon" and not order:
+            return Currency("epsilon")
+        if kind == "rho" and not order:
+            return Currency("rho")
+    except (AttributeError, ValueError, ZeroDivisionError):
+        pass
+    raise LedgerError(f"the ledger states a currency {text!r}, which there is not")

@@ -7,6 +7,8 @@ import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
+from time import time
 
 from sordino.errors import LedgerError
 from sordino.ledger import rules
@@ -27,7 +29,12 @@ _OWNER = "owner"
 
 def now() -> str:
     """Return the time in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(int(time()))
+
+
+@lru_cache(1)
+def _written(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Ledger:
@@ -66,8 +73,10 @@ class Ledger:
         self.chain = Chain(store.identity, digest_with(key), anchor)
         self._clock = clock
         with store.read() as pages:
-            for people in {*self.terms, *pages.spaces()}:
-                self.chain.last(pages, people)
+            for people in {*self.terms, *pages.spaces(), *self.chain.anchored}:
+                last = self.chain.last(pages, people)
+                if last is not None:
+                    self._check_used(pages, last)
 
     def charge(
         self,
@@ -85,10 +94,13 @@ class Ledger:
         """
         terms = self._terms(people)
         price = terms.budget.price(loss)
-        wanted = Wanted(_name(who), price.nanos, slack_up(slack), plan, data)
+        _check_text(plan, data)
+        wanted = Wanted(check_name(who), price.nanos, slack_up(slack), plan, data)
         note = Note(self._clock())
-        with self.store.read() as pages:  # who is refused need not wait for those who write
-            self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
+        known, own = self.chain.known(people, who)
+        if known is None or wanted.price > rules.room(known, own).nanos:
+            with self.store.read() as pages:  # who is refused need not wait for those who write
+                self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
         with self.store.write(people) as pages:
             last = self.chain.last(pages, people) or self._open(pages, people, terms)
             draft = self._charged(pages, last, wanted, terms, note)
@@ -116,10 +128,13 @@ class Ledger:
         people = receipt.people
         with self.store.write(people) as pages:
             last = self.chain.last(pages, people)
-            charge = last if last is None else pages.entry(people, receipt.number)
+            charge = last
+            if last is not None and last.number != receipt.number:
+                charge = pages.entry(people, receipt.number)
             if last is None or charge is None or charge.hash != receipt.head:
                 raise LedgerError("there is no charge that this receipt is for")
-            if charge.kind != "charge" or pages.body(people, charge.number) is not None:
+            unpaid = charge is last or pages.body(people, charge.number) is None
+            if charge.kind != "charge" or not unpaid:
                 raise LedgerError("a charge pays for one answer, and this one has been recorded")
             own = self.chain.own(pages, last, charge.who)
             told = hashlib.sha256(body).hexdigest()
@@ -139,7 +154,7 @@ class Ledger:
             body = None if found is None else pages.body(people, found.charge)
         if found is None:
             return None
-        if body is None or hashlib.sha256(body).hexdigest() != found.body:
+        if not isinstance(body, bytes) or hashlib.sha256(body).hexdigest() != found.body:
             raise LedgerError(
                 f"the answer to charge {found.charge} of {people!r} is not the one that was "
                 "recorded; see 'sordino ledger verify'"
@@ -155,6 +170,7 @@ class Ledger:
         with self.store.read() as pages:
             last = self.chain.last(pages, people)
             own = None if last is None else self.chain.own(pages, last, who)
+            self._check_currency(pages, people, terms)
         found = (
             rules.room(*_imagined(people, who, terms)) if last is None else rules.room(last, own)
         )
@@ -205,6 +221,7 @@ class Ledger:
             Numerics: integers.
             Proof: docs/proofs/queries.md, theorem 6.
         """
+        _check_text(by, why)
         if not by.strip() or not why.strip():
             raise ValueError("a change of limits needs a name and a reason")
         note, made = Note(self._clock(), by, why), []
@@ -235,12 +252,28 @@ class Ledger:
         if last is None:
             last, own = _imagined("", wanted.who, terms)
         else:
+            self._check_currency(pages, last.people, terms)
             own = self.chain.own(pages, last, wanted.who)
         return rules.charged(last, own, wanted, terms.budget.currency, note)
 
     def _open(self, pages: Pages, people: str, terms: Terms) -> Entry:
         note = Note(self._clock(), _OWNER, "as declared in the catalog")
         return open_space(self.chain, pages, people, terms, note)[-1]
+
+    def _check_used(self, pages: Pages, last: Entry) -> None:
+        """Refuse a ledger that has lost sight of what an analyst has used.
+
+        Each of their newest entries has the right hash, so it can only be too old and its sum too
+        small; if the sums add up, none of them is.
+        """
+        found = (self.chain.own(pages, last, who) for who in pages.analysts(last.people))
+        own = [entry for entry in found if entry is not None]
+        used = sum(entry.used for entry in own), sum(entry.used_slack for entry in own)
+        if used != (last.spent, last.spent_slack):
+            raise LedgerError(
+                f"what the analysts have used does not add up to what is spent on {last.people!r}: "
+                "the ledger was changed or damaged; see 'sordino ledger verify'"
+            )
 
     def _terms(self, people: str) -> Terms:
         try:
@@ -249,8 +282,9 @@ class Ledger:
             raise LedgerError(f"no budget is declared for {people!r}") from None
 
     def _check_currency(self, pages: Pages, people: str, terms: Terms) -> None:
-        counted, stated = pages.currency(people), write_currency(terms.budget.currency)
-        if counted != stated:
+        counted = self.chain.currency(pages, people)
+        stated = write_currency(terms.budget.currency)
+        if counted not in ("", stated):
             raise LedgerError(
                 f"the ledger counts {counted} for {people!r} and the catalog {stated}; that is "
                 "fixed when an id space is opened: state the budget as it was"
@@ -268,7 +302,21 @@ def _imagined(people: str, who: str, terms: Terms) -> tuple[Entry, Entry | None]
     return last, own
 
 
-def _name(who: str) -> str:
-    if not isinstance(who, str) or not who.strip() or len(who) > _LONGEST_NAME:
-        raise ValueError(f"an analyst has a name of at most {_LONGEST_NAME} letters, got {who!r}")
+def _check_text(*texts: str) -> None:
+    """Refuse what a store could not keep as it is."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"this must be text, got {type(text).__name__}")
+        if not all(letter.isprintable() or letter == "\n" for letter in text):
+            raise ValueError(f"this must be printable text, got {text[:100]!r}")
+
+
+def check_name(who: str) -> str:
+    """Return the name of an analyst, if it can be one.
+
+    Guarantee: none needed; public inputs only.
+    """
+    good = isinstance(who, str) and who.strip() == who and who.isprintable()
+    if not good or not 0 < len(who) <= _LONGEST_NAME:
+        raise ValueError(f"an analyst has a name of 1 to {_LONGEST_NAME} letters, got {who!r}")
     return who

@@ -113,6 +113,13 @@ class MemoryStore:
         """Return how many answers are kept."""
         return sum(space == people for space, _ in self._bodies)
 
+    def total(self) -> tuple[int, int]:
+        """Return how many entries and how many answers there are, whoever they are about."""
+        return sum(map(len, self._entries.values())), len(self._bodies)
+
+    def check(self) -> None:
+        """Nothing is kept that could be damaged."""
+
     def close(self) -> None:
         """Nothing is held that would have to be let go of."""
 

@@ -8,11 +8,16 @@ import secrets
 import stat
 import time
 from collections.abc import Callable
+from glob import escape
 from pathlib import Path
 
 from sordino.errors import LedgerError
 
-_REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ncpfs", "fuse.sshfs", "fuse.gluster", "fuse.ceph")
+_REMOTE = (
+    *("nfs", "cifs", "smb", "9p", "afs", "ncpfs", "ceph", "lustre", "glusterfs", "gpfs", "beegfs"),
+    *("coda", "davfs", "vboxsf", "fuse.sshfs", "fuse.gluster", "fuse.ceph", "fuse.davfs"),
+    *("fuse.s3fs", "fuse.rclone"),
+)
 _MOUNTS = Path("/proc/self/mounts")
 _BRIEFLY = 1.0  # seconds in which a ledger that is being made has two names
 
@@ -63,7 +68,8 @@ def create(path: Path, make: Callable[[Path], None]) -> None:
         except FileExistsError:
             return
         finally:
-            draft.unlink(missing_ok=True)
+            for beside in ("", "-wal", "-shm", "-journal"):
+                draft.with_name(f"{draft.name}{beside}").unlink(missing_ok=True)
         sync_folder(path.parent)
     except OSError as error:
         raise LedgerError(f"the ledger {str(path)!r} cannot be made: {error.strerror}") from None
@@ -86,7 +92,7 @@ def _forget_drafts(path: Path, seen: os.stat_result) -> bool:
     """Remove the name under which a ledger was made, if its maker did not come to it."""
     drafts = [
         draft
-        for draft in path.parent.glob(f"{path.name}.new-*")
+        for draft in path.parent.glob(f"{escape(path.name)}.new-*")
         if draft.stat().st_ino == seen.st_ino
     ]
     for draft in drafts:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
 from sordino.exact.rational import written
-from sordino.ledger.entry import ATTO, Entry
+from sordino.ledger.entry import ATTO, Entry, Kind
 from sordino.ledger.terms import Amount, Caps, Share
 from sordino.privacy.currency import Currency, Price
 
@@ -40,6 +41,31 @@ class Wanted:
     slack: int
     plan: str
     data: str
+
+
+class Own(NamedTuple):
+    """What holds for one analyst: their share, what is kept for them, and what they have used.
+
+    Guarantee: none needed; it depends on what was spent alone.
+    """
+
+    who: str
+    share: int | None = None
+    share_slack: int | None = None
+    kept: int = 0
+    kept_slack: int = 0
+    used: int = 0
+    used_slack: int = 0
+
+    @property
+    def unspent(self) -> int:
+        """What is kept for the analyst and not spent by them."""
+        return max(0, self.kept - self.used)
+
+    @property
+    def unspent_slack(self) -> int:
+        """The same of the delta for keys."""
+        return max(0, self.kept_slack - self.used_slack)
 
 
 def opened(people: str, caps: Caps, note: Note) -> Entry:
@@ -86,8 +112,7 @@ def limited(last: Entry, caps: Caps, note: Note) -> Entry:
 
     Guarantee: none needed; public inputs only.
     """
-    fresh = opened(last.people, caps, note)
-    return fresh._replace(
+    return opened(last.people, caps, note)._replace(
         number=last.number + 1,
         kind="limits",
         spent=last.spent,
@@ -102,27 +127,23 @@ def shared(last: Entry, own: Entry | None, share: Share, note: Note) -> Entry:
 
     Guarantee: none needed; public inputs only.
     """
-    most, kept = share.most, share.kept
-    draft = _of(last, own, share.who)._replace(
-        kind="share",
-        at=note.at,
-        by=note.by,
-        why=note.why,
+    before, most = _own(own, share.who), share.most
+    after = before._replace(
         share=None if most is None else most.nanos,
         share_slack=None if most is None else most.slack,
-        kept=kept.nanos,
-        kept_slack=kept.slack,
+        kept=share.kept.nanos,
+        kept_slack=share.kept.slack,
     )
-    before, after = _unspent(own), _unspent(draft)
-    held = Amount(
-        last.held - before.nanos + after.nanos, last.held_slack - before.slack + after.slack
-    )
-    if last.spent + held.nanos > last.cap or last.spent_slack + held.slack > last.cap_slack:
+    entry = _next(last, "share", note, before, after)
+    more, more_slack = entry.held > last.held, entry.held_slack > last.held_slack
+    if (more and entry.spent + entry.held > entry.cap) or (
+        more_slack and entry.spent_slack + entry.held_slack > entry.cap_slack
+    ):
         raise LedgerError(
             f"so much cannot be kept for {share.who!r}: with what is spent and what is kept for "
             "others it is more than the budget; keep less, or raise the budget first"
         )
-    return draft._replace(held=held.nanos, held_slack=held.slack)
+    return entry
 
 
 def charged(
@@ -138,24 +159,9 @@ def charged(
         Proof: docs/proofs/budgets.md, theorem 1.
     """
     _check_fits(last, own, wanted, currency)
-    draft = _of(last, own, wanted.who)
-    draft = draft._replace(
-        kind="charge",
-        at=note.at,
-        price=wanted.price,
-        price_slack=wanted.slack,
-        plan=wanted.plan,
-        data=wanted.data,
-        spent=last.spent + wanted.price,
-        spent_slack=last.spent_slack + wanted.slack,
-        used=draft.used + wanted.price,
-        used_slack=draft.used_slack + wanted.slack,
-    )
-    before, after = _unspent(own), _unspent(draft)
-    return draft._replace(
-        held=last.held - before.nanos + after.nanos,
-        held_slack=last.held_slack - before.slack + after.slack,
-    )
+    before = _own(own, wanted.who)
+    used = before.used + wanted.price, before.used_slack + wanted.slack
+    return _next(last, "charge", note, before, Own(*before[:-2], *used), wanted=wanted)
 
 
 def answered(last: Entry, own: Entry | None, charge: Entry, body: str, note: Note) -> Entry:
@@ -163,14 +169,8 @@ def answered(last: Entry, own: Entry | None, charge: Entry, body: str, note: Not
 
     Guarantee: none needed; an answer is already private.
     """
-    return _of(last, own, charge.who)._replace(
-        kind="answer",
-        at=note.at,
-        plan=charge.plan,
-        data=charge.data,
-        charge=charge.number,
-        body=body,
-    )
+    same, paid = _own(own, charge.who), Wanted(charge.who, 0, 0, charge.plan, charge.data)
+    return _next(last, "answer", note, same, same, wanted=paid, charge=charge.number, body=body)
 
 
 def room(last: Entry, own: Entry | None) -> Amount:
@@ -178,19 +178,13 @@ def room(last: Entry, own: Entry | None) -> Amount:
 
     Guarantee: none needed; it depends on what was spent alone.
     """
-    unspent = _unspent(own)
-    share, share_slack = last.others, last.others_slack
-    if own is not None and own.share is not None:
-        share, share_slack = own.share, own.share_slack
-    used = Amount(0, 0) if own is None else Amount(own.used, own.used_slack)
-    return Amount(
-        _least(last.cap - last.spent - last.held + unspent.nanos, share, used.nanos),
-        _least(
-            last.cap_slack - last.spent_slack - last.held_slack + unspent.slack,
-            share_slack,
-            used.slack,
-        ),
-    )
+    mine = _own(own, "")
+    share, share_slack = mine.share, mine.share_slack
+    if share is None:
+        share, share_slack = last.others, last.others_slack
+    left = last.cap - last.spent - last.held + mine.unspent
+    left_slack = last.cap_slack - last.spent_slack - last.held_slack + mine.unspent_slack
+    return Amount(_least(left, share, mine.used), _least(left_slack, share_slack, mine.used_slack))
 
 
 def _least(left: int, share: int | None, used: int) -> int:
@@ -204,11 +198,13 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
         raise QuestionTooDear(str(Price(currency, wanted.price)), str(Price(currency, last.most)))
     left = room(last, own)
     if wanted.price > left.nanos:
-        raise BudgetExceeded(
-            str(Price(currency, wanted.price)),
-            _whose(str(Price(currency, left.nanos)), last, left.nanos, wanted.who),
-            currency.what_fits(left.nanos),
-        )
+        asked, fits = Price(currency, wanted.price), Price(currency, left.nanos)
+        hint = currency.what_fits(left.nanos)
+        if left.nanos == max(0, last.cap - last.spent):
+            raise BudgetExceeded(str(asked), str(fits), hint)
+        if left.nanos == 0:
+            hint = "what is left is kept for others, or beyond this analyst's share"
+        raise BudgetExceeded(str(asked), f"{fits} for {wanted.who!r}", hint)
     if wanted.slack > left.slack:
         raise BudgetExceeded(
             f"delta {written(Fraction(wanted.slack, ATTO))} to discover keys",
@@ -217,36 +213,61 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
         )
 
 
-def _whose(left: str, last: Entry, nanos: int, who: str) -> str:
-    """Say what is left, and for whom, if it is less than what is left for all."""
-    return left if nanos == last.cap - last.spent else f"{left} for {who!r}"
-
-
-def _of(last: Entry, own: Entry | None, who: str) -> Entry:
-    """Return an empty entry about an analyst that follows the last one."""
-    return last._replace(
-        number=last.number + 1,
-        who=who,
-        by="",
-        why="",
-        price=0,
-        price_slack=0,
-        plan="",
-        data="",
-        charge=0,
-        body="",
-        share=None if own is None else own.share,
-        share_slack=None if own is None else own.share_slack,
-        kept=0 if own is None else own.kept,
-        kept_slack=0 if own is None else own.kept_slack,
-        used=0 if own is None else own.used,
-        used_slack=0 if own is None else own.used_slack,
-        hash="",
+def _own(own: Entry | None, who: str) -> Own:
+    if own is None:
+        return Own(who)
+    return Own(
+        who,
+        own.share,
+        own.share_slack,
+        own.kept,
+        own.kept_slack,
+        own.used,
+        own.used_slack,
     )
 
 
-def _unspent(own: Entry | None) -> Amount:
-    """Return what is kept for an analyst and not spent by them."""
-    if own is None:
-        return Amount(0, 0)
-    return Amount(max(0, own.kept - own.used), max(0, own.kept_slack - own.used_slack))
+def _next(
+    last: Entry,
+    kind: Kind,
+    note: Note,
+    before: Own,
+    after: Own,
+    *,
+    wanted: Wanted | None = None,
+    charge: int = 0,
+    body: str = "",
+) -> Entry:
+    """Return an entry about an analyst that follows the last one."""
+    price, slack = (0, 0) if wanted is None else (wanted.price, wanted.slack)
+    return Entry(
+        people=last.people,
+        number=last.number + 1,
+        kind=kind,
+        at=note.at,
+        who=after.who,
+        by=note.by,
+        why=note.why,
+        price=price,
+        price_slack=slack,
+        plan="" if wanted is None else wanted.plan,
+        data="" if wanted is None else wanted.data,
+        charge=charge,
+        body=body,
+        cap=last.cap,
+        cap_slack=last.cap_slack,
+        most=last.most,
+        others=last.others,
+        others_slack=last.others_slack,
+        spent=last.spent + price,
+        spent_slack=last.spent_slack + slack,
+        held=last.held - before.unspent + after.unspent,
+        held_slack=last.held_slack - before.unspent_slack + after.unspent_slack,
+        share=after.share,
+        share_slack=after.share_slack,
+        kept=after.kept,
+        kept_slack=after.kept_slack,
+        used=after.used,
+        used_slack=after.used_slack,
+        hash="",
+    )

@@ -4,55 +4,49 @@
 from __future__ import annotations
 
 import os
-import secrets
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from threading import RLock
-from typing import Any, NamedTuple
+from threading import RLock, local
+from types import TracebackType
+from typing import Any
+from weakref import WeakSet
 
 from sordino.errors import LedgerError
 from sordino.ledger.entry import FIELDS, Entry
 from sordino.ledger.place import check_place, create
-from sordino.ledger.sqlite_schema import MIGRATIONS, SCHEMA
-
-_PATIENCE = 60_000  # milliseconds to wait for others who write
-_SMALL = 32 << 20  # bytes of a file that is looked at as a whole when it is opened
-_SETTINGS = (
-    "PRAGMA synchronous = FULL",
-    "PRAGMA fullfsync = ON",
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA trusted_schema = OFF",
-    "PRAGMA cell_size_check = ON",
+from sordino.ledger.sqlite_file import (
+    STANDARD,
+    Driver,
+    Migrations,
+    check_pages,
+    check_triggers,
+    explained,
+    make_file,
+    open_file,
+    said,
 )
+from sordino.ledger.sqlite_schema import MIGRATIONS, ROOM
+
 _NAMES = ", ".join(f'"{name}"' for name in FIELDS)
 _SELECT = f"SELECT {_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
-_INSERT = f"INSERT INTO entries ({_NAMES}) VALUES ({', '.join('?' * len(FIELDS))})"  # noqa: S608
-_LAST = _SELECT + "people = ? ORDER BY number DESC LIMIT 1"
-_LAST_OF = _SELECT + "people = ? AND who = ? ORDER BY number DESC LIMIT 1"
-_ENTRY = _SELECT + "people = ? AND number = ?"
-_ENTRIES = _SELECT + "people = ? AND number >= ? ORDER BY number LIMIT ?"
+_INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))})"  # noqa: S608
+_LAST = _SELECT + "id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
+_LAST_OF = (
+    _SELECT + "who = ? AND kind IN ('charge', 'share') AND id BETWEEN ? AND ? "
+    "ORDER BY id DESC LIMIT 1"
+)
+_ENTRY = _SELECT + "id = ?"
+_ENTRIES = _SELECT + "id BETWEEN ? AND ? ORDER BY id LIMIT ?"
 _ASKED = (
-    _SELECT + "plan = ? AND data = ? AND who = ? AND people = ? AND kind = 'answer' "
-    "ORDER BY number DESC LIMIT 1"
+    _SELECT + "plan = ? AND kind = 'answer' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
+    "ORDER BY id DESC LIMIT 1"
+)
+_NEXT = "SELECT min(who) FROM entries WHERE kind IN ('charge', 'share')"
+_ANALYSTS = (  # from name to name along the index, however many entries each has
+    f"WITH RECURSIVE names (who) AS ({_NEXT} UNION ALL SELECT ({_NEXT} AND who > names.who) "  # noqa: S608
+    "FROM names WHERE names.who IS NOT NULL) SELECT who FROM names WHERE who IS NOT NULL"
 )
 _AT_ONCE = 1_000  # entries
-
-
-class Driver(NamedTuple):
-    """How SQLite is reached: by Python's own module, and in tests by one that can be disturbed."""
-
-    connect: Callable[[Path], Any]
-    errors: type[Exception]
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    """Open a file, with transactions that begin and end where we say so."""
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-
-
-STANDARD = Driver(connect, sqlite3.Error)
 
 
 class SqliteStore:
@@ -67,37 +61,46 @@ class SqliteStore:
         *,
         keyed: bool = False,
         driver: Driver = STANDARD,
-        migrations: Sequence[Sequence[str]] = MIGRATIONS,
+        migrations: Migrations = MIGRATIONS,
     ) -> None:
-        self.path = Path(path).resolve()
+        self.path = _resolved(path)
+        self._name = str(self.path)
         self._driver = driver
         self._migrations = migrations
         self._lock = RLock()
         self._process = os.getpid()
-        self._abandoned: list[Any] = []
+        self._closed = False
+        self._places: dict[str, int] = {}
+        self._connection: Any = None
         if not self.path.exists():
-            create(self.path, lambda draft: self._make(draft, keyed))
+            version = len(migrations) + 1
+            create(self.path, lambda draft: make_file(draft, driver, keyed=keyed, version=version))
         self._file = _inode(check_place(self.path))
-        with self._failures():
-            self._connection = self._open()
-            self.identity, self.keyed = self._about()
+        with self._lock, explained(self.path, driver):
+            _STORES.add(self)  # now, so that whoever forks meanwhile waits
+            _check_not_inherited(self._name, self._file)
+            self._connection = open_file(self.path, driver, migrations, whole=True)
+            try:
+                self.identity, self.keyed = self._about()
+            except BaseException:
+                self.part()
+                raise
 
-    @contextmanager
-    def read(self) -> Iterator[SqliteStore]:
+    def read(self) -> _Transaction:
         """Return the pages as they are at one moment."""
-        with self._transaction("BEGIN"):
-            yield self
+        return _Transaction(self, "BEGIN")
 
-    @contextmanager
-    def write(self, people: str) -> Iterator[SqliteStore]:
+    def write(self, people: str) -> _Transaction:
         """Return the pages for adding; the whole file is locked, whoever the people are."""
         del people
-        with self._transaction("BEGIN IMMEDIATE"):
-            yield self
+        return _Transaction(self, "BEGIN IMMEDIATE")
 
     def spaces(self) -> dict[str, str]:
         """Return the currency of every id space that was opened, by its name."""
-        return dict(self._all("SELECT people, currency FROM spaces ORDER BY people"))
+        found = self._all("SELECT people, currency FROM spaces ORDER BY people")
+        if not all(isinstance(text, str) for row in found for text in row):
+            raise LedgerError(f"the ledger {self._name!r} is damaged; put the newest copy back")
+        return dict(found)
 
     def currency(self, people: str) -> str | None:
         """Return the currency of an id space, or None if it was not opened."""
@@ -106,171 +109,184 @@ class SqliteStore:
 
     def add_space(self, people: str, currency: str) -> None:
         """Begin an id space."""
-        self._connection.execute("INSERT INTO spaces VALUES (?, ?)", (people, currency))
+        self._connection.execute(
+            "INSERT INTO spaces (people, currency) VALUES (?, ?)", (people, currency)
+        )
 
     def last(self, people: str) -> Entry | None:
         """Return the newest entry of an id space."""
-        return _entry(self._one(_LAST, people))
+        first = self._first(people)
+        return _entry(self._one(_LAST, first, first + ROOM - 1))
 
     def last_of(self, people: str, who: str) -> Entry | None:
-        """Return the newest entry of an id space about an analyst."""
-        return _entry(self._one(_LAST_OF, people, who))
+        """Return the newest charge or share of an analyst in an id space."""
+        first = self._first(people)
+        return _entry(self._one(_LAST_OF, who, first, first + ROOM - 1))
 
     def entry(self, people: str, number: int) -> Entry | None:
         """Return an entry by its number."""
-        return _entry(self._one(_ENTRY, people, number))
+        inside = 0 < number < ROOM
+        return _entry(self._one(_ENTRY, self._first(people) + number)) if inside else None
 
     def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
         """Return the entries of an id space in their order, without holding them all."""
-        while rows := self._all(_ENTRIES, people, first, _AT_ONCE):
+        start = self._first(people)
+        while rows := self._all(_ENTRIES, start + first, start + ROOM - 1, _AT_ONCE):
             yield from map(Entry._make, rows)
             first = rows[-1][1] + 1
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
         """Return the newest answer entry of an analyst to a plan on a version of the data."""
-        return _entry(self._one(_ASKED, plan, data, who, people))
+        first = self._first(people)
+        return _entry(self._one(_ASKED, plan, first, first + ROOM - 1, who, data))
 
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
-        asked = "SELECT DISTINCT who FROM entries WHERE people = ? AND who != '' ORDER BY who"
-        return [who for (who,) in self._all(asked, people)]
+        return [who for (who,) in self._all(_ANALYSTS) if self.last_of(people, who) is not None]
 
     def append(self, entry: Entry) -> None:
         """Add an entry; one that breaks a rule is refused."""
-        self._connection.execute(_INSERT, entry)
+        place = self._first(entry.people) + entry.number
+        self._connection.execute(_INSERT, (place, *entry))
 
     def keep(self, people: str, charge: int, body: bytes) -> None:
         """Keep the bytes of the answer to a charge; a second answer is refused."""
-        self._connection.execute("INSERT INTO answers VALUES (?, ?, ?)", (people, charge, body))
+        place = self._first(people) + charge
+        self._connection.execute(
+            "INSERT INTO answers VALUES (?, ?, ?, ?)", (place, people, charge, body)
+        )
 
     def body(self, people: str, charge: int) -> bytes | None:
         """Return the bytes of the answer to a charge."""
-        asked = "SELECT body FROM answers WHERE people = ? AND charge = ?"
-        found = self._one(asked, people, charge)
+        found = self._one("SELECT body FROM answers WHERE id = ?", self._first(people) + charge)
         return None if found is None else found[0]
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""
-        found = self._one("SELECT count(*) FROM answers WHERE people = ?", people)
-        return 0 if found is None else int(found[0])
+        first = self._first(people)
+        asked = "SELECT count(*) FROM answers WHERE id BETWEEN ? AND ?"
+        return int(self._one(asked, first, first + ROOM - 1)[0])
+
+    def total(self) -> tuple[int, int]:
+        """Return how many entries and how many answers there are, whoever they are about."""
+        asked = "SELECT (SELECT count(*) FROM entries), (SELECT count(*) FROM answers)"
+        entries, answers = self._one(asked)
+        return entries, answers
 
     def check(self) -> None:
-        """Look at every page of the file, and refuse one that is damaged."""
-        with self._lock, self._failures():
-            found = self._connection.execute("PRAGMA integrity_check(1)").fetchall()
-        if found != [("ok",)]:
-            raise LedgerError(
-                f"the ledger {str(self.path)!r} is damaged: {found[0][0]}; put the newest copy back"
-            )
+        """Look at every page of the file and at its triggers; refuse one that is damaged."""
+        with self.read():
+            check_pages(self.path, self._connection)
+            check_triggers(self.path, self._connection)
 
     def close(self) -> None:
         """Close the file; the store cannot be used afterwards."""
         with self._lock:
-            if self._process == os.getpid():
-                self._connection.close()
+            self._closed = True
+            self.part()
 
     # Transactions. ------------------------------------------------------------------------------
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
-        if self._process != os.getpid():
-            self._reopen()
-        with self._lock, self._failures():
+    def begin(self, how: str) -> None:
+        """Begin a transaction; it is ended by ``end`` on the same thread."""
+        self._lock.acquire()
+        try:
             self._check_file()
-            self._connection.execute(begin)
-            try:
-                yield
+            self._check_open()
+            if self._connection.in_transaction:  # an interrupt came before its end
+                self._connection.execute("ROLLBACK")
+            self._connection.execute(how)
+        except BaseException as error:
+            self._lock.release()
+            self._explain(error)
+            raise
+
+    def end(self, error: BaseException | None) -> None:
+        """Make a transaction durable, or undo it if there was an error."""
+        try:
+            if error is None:
                 self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+        except BaseException as failure:
+            error = failure
+            raise
+        finally:
+            try:
+                if error is not None:
+                    self._places.clear()  # an id space may have been begun, and is not
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+            except self._driver.errors as failure:
+                error = failure
+            finally:
+                self._lock.release()
+                self._explain(error)
+
+    def _explain(self, error: BaseException | None) -> None:
+        if isinstance(error, self._driver.errors):
+            raise said(self.path, error) from error
+
+    def _check_open(self) -> None:
+        """Open the file again after a fork; a connection must never be in two processes."""
+        if self._closed:
+            raise LedgerError(f"the ledger {self._name!r} has been closed; open it again")
+        if self._connection is None:
+            _check_not_inherited(self._name, self._file)
+            self._connection = open_file(self.path, self._driver, self._migrations, whole=False)
+            self._process = os.getpid()
+        elif self._process != os.getpid():
+            _check_not_inherited(self._name, self._file)
 
     def _check_file(self) -> None:
-        """Refuse to write to a file that has lost its name to another one."""
+        """Refuse to go on with a file that has lost its name to another one."""
         try:
-            same = _inode(self.path.stat()) == self._file
+            same = _inode(os.stat(self._name)) == self._file  # noqa: PTH116 - twice as fast
         except OSError:
             same = False
         if not same:
             raise LedgerError(
-                f"the ledger {str(self.path)!r} was moved or exchanged while it was open; put it "
+                f"the ledger {self._name!r} was moved or exchanged while it was open; put it "
                 "back, and open it again"
             )
 
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        try:
-            yield
-        except self._driver.errors as error:
-            raise LedgerError(_said(self.path, error)) from error
+    # Forks. -------------------------------------------------------------------------------------
 
-    # Opening. -----------------------------------------------------------------------------------
+    def hold(self) -> None:
+        """Let nobody else use the store, and let go of the file, because a fork follows."""
+        self._lock.acquire()
+        self.part()
 
-    def _open(self) -> Any:
-        connection = self._driver.connect(self.path)
-        connection.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
-        for setting in _SETTINGS:
-            connection.execute(setting)
-        self._migrate(connection)
-        if self.path.stat().st_size <= _SMALL:
-            found = connection.execute("PRAGMA integrity_check(1)").fetchall()
-            if found != [("ok",)]:
-                raise LedgerError(f"the ledger {str(self.path)!r} is damaged: {found[0][0]}")
-        return connection
+    def part(self) -> None:
+        """Close the file, if this process has it open and is not in the midst of a transaction."""
+        mine = self._connection is not None and self._process == os.getpid()
+        if mine and not self._connection.in_transaction:
+            self._connection.close()
+            self._connection = None
 
-    def _make(self, draft: Path, keyed: bool) -> None:
-        with self._failures():
-            connection = self._driver.connect(draft)
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in SCHEMA:
-                    connection.execute(statement)
-                about = secrets.token_hex(16), int(keyed)
-                connection.execute("INSERT INTO about VALUES (1, ?, ?)", about)
-                connection.execute(f"PRAGMA user_version = {len(self._migrations) + 1}")
-                connection.execute("COMMIT")
-            finally:
-                connection.close()
+    def is_inherited(self, file: tuple[int, int]) -> bool:
+        """Tell whether a connection to a file was opened by the process that this one is from."""
+        return self._connection is not None and self._process != os.getpid() and self._file == file
 
-    def _migrate(self, connection: Any) -> None:
-        """Carry an older file over, all in one transaction."""
-        newest = len(self._migrations) + 1
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if not 1 <= version <= newest:
-            raise LedgerError(
-                f"the ledger {str(self.path)!r} is of version {version}, and this sordino reads "
-                f"versions 1 to {newest}; take a newer sordino"
-            )
-        if version == newest:
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            for step in self._migrations[version - 1 :]:
-                for statement in step:
-                    connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {newest}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+    def go_on(self) -> None:
+        """Let the store be used again after a fork."""
+        self._lock.release()
+
+    # Reading. -----------------------------------------------------------------------------------
+
+    def _first(self, people: str) -> int:
+        """Return the id before the first entry of an id space; a place without entries if none."""
+        place = self._places.get(people)
+        if place is None:
+            found = self._one("SELECT place FROM spaces WHERE people = ?", people)
+            if found is None:
+                return -ROOM
+            place = self._places[people] = int(found[0])
+        return place * ROOM
 
     def _about(self) -> tuple[str, bool]:
         found = self._one("SELECT identity, keyed FROM about")
         if found is None:
-            raise LedgerError(f"{str(self.path)!r} is not a ledger")
+            raise LedgerError(f"{self._name!r} is not a ledger")
         return found[0], bool(found[1])
-
-    def _reopen(self) -> None:
-        """Open the file anew after a fork; what the parent holds open is left as it is."""
-        self._abandoned.append(self._connection)
-        self._lock = RLock()
-        with self._failures():
-            self._connection = self._open()
-        self._process = os.getpid()
 
     def _one(self, sql: str, *values: object) -> Any:
         return self._connection.execute(sql, values).fetchone()
@@ -280,27 +296,80 @@ class SqliteStore:
         return found
 
 
+class _Transaction:
+    """A transaction as a context; a class of its own costs a quarter of a generator."""
+
+    __slots__ = ("_how", "_store")
+
+    def __init__(self, store: SqliteStore, how: str) -> None:
+        self._store = store
+        self._how = how
+
+    def __enter__(self) -> SqliteStore:
+        self._store.begin(self._how)
+        return self._store
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._store.end(error)
+
+
+# SQLite keeps one record of its locks for each file and process. A child that inherited an open
+# connection would believe that it holds locks which it does not, and its charges could be lost. So
+# no connection is open at the moment of a fork; each process opens its own when it needs it.
+_STORES: WeakSet[SqliteStore] = WeakSet()
+
+
+class _Held(local):
+    """The stores that the thread which forks holds meanwhile."""
+
+    def __init__(self) -> None:
+        self.stores: list[SqliteStore] = []
+
+
+_HELD = _Held()
+
+
+def _check_not_inherited(name: str, file: tuple[int, int]) -> None:
+    """Refuse a file of which this process inherited a connection after all."""
+    if any(store.is_inherited(file) for store in _STORES):
+        raise LedgerError(
+            f"the ledger {name!r} was in use when this process was forked; use it in a process "
+            "that was forked before or after"
+        )
+
+
+def _before_fork() -> None:
+    for store in sorted(_STORES, key=id):  # in one order, so that no two threads wait in a ring
+        store.hold()
+        _HELD.stores.append(store)
+
+
+def _after_fork() -> None:
+    while _HELD.stores:
+        _HELD.stores.pop().go_on()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+def _resolved(path: str | os.PathLike[str]) -> Path:
+    try:
+        found = Path(path).resolve()
+        found.exists()
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise LedgerError(f"the ledger {str(path)!r} cannot be opened: {why}") from None
+    return found
+
+
 def _entry(row: Any) -> Entry | None:
     return None if row is None else Entry._make(row)
 
 
 def _inode(seen: os.stat_result) -> tuple[int, int]:
     return seen.st_dev, seen.st_ino
-
-
-_WORDS = {
-    "FULL": "the disk is full; make room, and ask again",
-    "READONLY": "it cannot be written to; see to its permissions and those of its folder",
-    "CANTOPEN": "it cannot be opened; see to its permissions and those of its folder",
-    "BUSY": "others have been writing for very long; ask again",
-    "NOTADB": "it is not a ledger, or it is damaged; put the newest copy back",
-    "CORRUPT": "it is damaged; put the newest copy back",
-    "IOERR": "the disk reports an error; see the log of the system",
-}
-
-
-def _said(path: Path, error: Exception) -> str:
-    """Say what SQLite complains about."""
-    name = getattr(error, "sqlite_errorname", type(error).__name__).upper()
-    what = next((words for part, words in _WORDS.items() if part in name), str(error))
-    return f"the ledger {str(path)!r}: {what}"

@@ -30,7 +30,7 @@ class Pages(Protocol):
         ...
 
     def last_of(self, people: str, who: str) -> Entry | None:
-        """Return the newest entry of an id space about an analyst."""
+        """Return an entry of an id space that says what holds for an analyst now, or None."""
         ...
 
     def entry(self, people: str, number: int) -> Entry | None:
@@ -65,6 +65,10 @@ class Pages(Protocol):
         """Return how many answers are kept."""
         ...
 
+    def total(self) -> tuple[int, int]:
+        """Return how many entries and how many answers there are, whoever they are about."""
+        ...
+
 
 class Store(Protocol):
     """A place where entries are added, never changed, and durable once a transaction has ended.
@@ -92,6 +96,10 @@ class Store(Protocol):
         Leaving it normally makes everything durable before it returns, or raises LedgerError, and
         then possibly nothing was added. Leaving it by an exception adds nothing.
         """
+        ...
+
+    def check(self) -> None:
+        """Look at what the place itself can tell: whether it is whole, and holds to the rules."""
         ...
 
     def close(self) -> None:

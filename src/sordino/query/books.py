@@ -24,8 +24,8 @@ def analyst(name: str, *, share: object = None, reserved: object = None) -> Anal
     Fraction(1, 2)
     """
     with about(f"analyst {name!r}"):
-        if not name.strip() or len(name) > _LONGEST:
-            raise CatalogError(f"a name has 1 to {_LONGEST} letters")
+        if name.strip() != name or not name.isprintable() or not 0 < len(name) <= _LONGEST:
+            raise CatalogError(f"a name has 1 to {_LONGEST} letters, and no space at its ends")
         most = None if share is None else part("share", share)
         kept = Fraction(0) if reserved is None else nonnegative("reserved", reserved)
         if kept and name == EVERYBODY:
@@ -38,6 +38,13 @@ def analyst(name: str, *, share: object = None, reserved: object = None) -> Anal
 def analysts(declared: Iterable[Analyst]) -> tuple[Analyst, ...]:
     """Return analysts for whom no more is reserved than there is."""
     found = tuple(declared)
+    others = next((one.share for one in found if one.name == EVERYBODY), None)
+    for one in found:
+        if others is not None and one.share is None and one.reserved > others:
+            raise CatalogError(
+                f"analyst {one.name!r}: more is reserved than the share of everybody; state a "
+                "share too"
+            )
     if sum(one.reserved for one in found) > 1:
         raise CatalogError("analysts: more is reserved than there is; the parts add up to above 1")
     return found

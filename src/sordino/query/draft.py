@@ -37,6 +37,15 @@ _BUDGET = """
 [budget]
 epsilon = 1  # the most that all answers together may reveal about one person; less protects more
 # delta = 1e-6  # for grouping by columns without keys; take far less than 1 / number of people
+# question = 0.1  # the part of the budget that one question may cost at most
+
+# [ledger]  # where it is kept what was spent; without this, in sordino.ledger beside this file
+# file = "sordino.ledger"
+# key = "ledger.key"  # a file with a key of the owner; who does not have it cannot forge entries
+
+# [analysts.alice]
+# share = 0.5  # the part of the budget that alice may spend at most
+# reserved = 0.2  # the part that nobody else may spend
 """
 _ASK = {
     Type.INTEGER: '{ type = "integer", bounds = [0, 100] }',

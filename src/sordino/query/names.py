@@ -11,6 +11,7 @@ from sordino.errors import CatalogError
 from sordino.query.catalog import Column, Table
 
 LONGEST_NAME = 200
+LONGEST_SPACE = 100  # of an id space: it has to fit into the anchor of a ledger
 
 Named = TypeVar("Named", Table, Column)
 
@@ -44,10 +45,11 @@ def among(names: Iterable[str]) -> str:
 
 def check_name(what: str, name: object) -> None:
     """Refuse what cannot be the name of a table, a column or an id space."""
-    fits = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
+    longest = LONGEST_NAME if what != "id space" else LONGEST_SPACE
+    fits = isinstance(name, str) and 0 < len(name) <= longest and name.isprintable()
     if not fits or str(name).strip() != name:
         raise CatalogError(
-            f"the {what} name must be printable text of at most {LONGEST_NAME} characters "
+            f"the {what} name must be printable text of at most {longest} characters "
             f"without spaces around it, got {name!r}"
         )
     if what == "table" and "." in str(name):

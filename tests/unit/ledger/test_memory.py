@@ -1,80 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
+"""A ledger in memory: every charge within the budget, for one process, and never for two."""
+
 from fractions import Fraction
 from threading import Thread
 
 import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger.memory import MemoryLedger
-from sordino.privacy import Budget, losses
-from sordino.query.catalog import Catalog, Purse
+from sordino.ledger.entry import digest_with, hash_of
+from sordino.ledger.memory import MemoryStore
+from sordino.ledger.opening import open_ledger
+from sordino.ledger.verify import verify
+from sordino.query.catalog import Catalog
+from tests.unit.ledger.samples import SLACK, catalog, ended, in_memory, pay
 
-SLACK = Fraction(1, 10**6)
-PURSES = (
-    ("patients", Purse(Budget(epsilon=1, neighbours="add_remove"), slack=SLACK)),
-    ("staff", Purse(Budget(epsilon=1, delta=1e-6, neighbours="add_remove"))),
-)
-
-
-def ledger() -> MemoryLedger:
-    return MemoryLedger(Catalog(tables=(), purses=PURSES))
-
-
-def pay(book: MemoryLedger, epsilon: float, slack: Fraction = Fraction(0)) -> int:
-    loss = losses.pure(epsilon=epsilon).under("add_remove")
-    return book.charge("patients", loss, slack=slack, fingerprint="f", who="ann").number
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 def test_a_charge_is_numbered_and_says_what_is_left() -> None:
-    book = ledger()
-    loss = losses.pure(epsilon=0.25).under("add_remove")
-    receipt = book.charge("patients", loss, slack=SLACK / 4, fingerprint="f", who="ann")
+    ledger = open_ledger(catalog(), None)
+    receipt = pay(ledger, "0.25", slack=SLACK / 4)
     assert (receipt.number, str(receipt.price), str(receipt.left)) == (
-        1, "epsilon 0.25", "epsilon 0.75",
+        2, "epsilon 0.25", "epsilon 0.75",
     )  # fmt: skip
     assert receipt.slack_left == SLACK * 3 / 4
-    assert book.left("patients") == (receipt.left, receipt.slack_left)
-    assert pay(book, 0.25) == 2
+    assert ledger.left("people", "ann") == (receipt.left, receipt.slack_left)
+    assert pay(ledger, "0.25").number == 3
 
 
 def test_what_does_not_fit_costs_nothing() -> None:
-    book = ledger()
-    pay(book, 0.75, SLACK)
-    before = book.left("patients")
+    ledger = in_memory()
+    pay(ledger, "0.75", slack=SLACK)
+    before = ledger.left("people", "ann"), ledger.heads()
     with pytest.raises(BudgetExceeded, match=r"epsilon 0\.5, but epsilon 0\.25 is left"):
-        pay(book, 0.5)
+        pay(ledger, "0.5")
     with pytest.raises(BudgetExceeded, match="delta 0 is left"):
-        pay(book, 0.1, SLACK / 10)
-    assert book.left("patients") == before
+        pay(ledger, "0.1", slack=SLACK / 10)
+    assert (ledger.left("people", "ann"), ledger.heads()) == before
 
 
 def test_id_spaces_have_budgets_of_their_own() -> None:
-    book = ledger()
-    pay(book, 1)
-    assert str(book.left("staff")[0]) == str(PURSES[1][1].budget.cap)
+    purses = catalog().purses + catalog("3", people="staff").purses
+    ledger = in_memory(Catalog(tables=(), purses=purses))
+    pay(ledger, "1")
+    assert str(ledger.left("staff", "ann")[0]) == "epsilon 3"
     with pytest.raises(LedgerError, match="no budget is declared for 'guests'"):
-        book.left("guests")
-
-
-def test_a_charge_pays_for_one_answer() -> None:
-    book = ledger()
-    loss = losses.pure(epsilon=0.25).under("add_remove")
-    receipt = book.charge("patients", loss, slack=Fraction(0), fingerprint="f", who="ann")
-    book.record(receipt, b"answer")
-    with pytest.raises(LedgerError, match="pays for one answer"):
-        book.record(receipt, b"another")
-    other = ledger()
-    with pytest.raises(LedgerError):
-        other.record(receipt, b"answer to a charge that was never made")
+        ledger.left("guests", "ann")
 
 
 def test_threads_never_overspend() -> None:
-    book, granted = ledger(), []
+    ledger = in_memory()
+    granted: list[int] = []
 
     def spend() -> None:
         for _ in range(50):
             try:
-                granted.append(pay(book, 0.01, SLACK / 1000))
+                granted.append(pay(ledger, "0.01", slack=SLACK / 1000).number)
             except BudgetExceeded:
                 return
 
@@ -83,5 +64,74 @@ def test_threads_never_overspend() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(granted) == list(range(1, 101))
-    assert book.left("patients")[0].nanos == 0
+    assert sorted(granted) == list(range(2, 102))
+    assert ledger.left("people", "ann")[0].nanos == 0
+    assert verify(ledger)[0].charges == 100
+
+
+def test_a_budget_in_memory_is_not_spent_in_a_forked_process() -> None:
+    ledger = in_memory()
+    receipt = pay(ledger)
+
+    def work() -> None:
+        with pytest.raises(LedgerError, match="cannot be spent in a forked process"):
+            pay(ledger)
+        with pytest.raises(LedgerError, match="keep the ledger in a file"):
+            ledger.record(receipt, b"answer")
+
+    assert ended(work) == 0
+    assert pay(ledger).number == receipt.number + 1
+
+
+def test_a_transaction_that_fails_leaves_no_trace() -> None:
+    store = MemoryStore()
+    ledger = in_memory(store=store)
+    first = pay(ledger)
+    ledger.record(first, b"answer")
+    entries, bodies = list(store.entries("people")), store.bodies("people")
+    last = entries[-1]
+    draft = last._replace(number=last.number + 1, who="eve", plan="other")
+
+    def add_and_fail() -> None:
+        with store.write("people") as pages:
+            pages.append(draft._replace(hash=hash_of(draft, last.hash, digest_with(None))))
+            pages.keep("people", 99, b"nothing")
+            pages.add_space("staff", "rho")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_and_fail()
+    assert list(store.entries("people")) == entries
+    assert (store.bodies("people"), store.body("people", 99)) == (bodies, None)
+    assert (store.spaces(), store.last("staff")) == ({"people": "epsilon"}, None)
+    assert store.last_of("people", "eve") is None
+    assert store.answer_to("people", "eve", "other", last.data) is None
+    assert ledger.find("people", who="ann", plan="plan", data="data") == b"answer"
+    verify(ledger)
+
+
+def test_entries_follow_each_other_and_answers_are_kept_once() -> None:
+    store = MemoryStore()
+    receipt = pay(in_memory(store=store))
+    last = store.last("people")
+    assert last is not None
+    for number in (1, last.number, last.number + 2):
+        with pytest.raises(LedgerError, match="without a gap"), store.write("people") as pages:
+            pages.append(last._replace(number=number))
+    with pytest.raises(LedgerError, match="has been opened"), store.write("people") as pages:
+        pages.add_space("people", "rho")
+    with store.write("people") as pages:
+        pages.keep("people", receipt.number, b"one")
+    with pytest.raises(LedgerError, match="pays for one answer"), store.write("people") as pages:
+        pages.keep("people", receipt.number, b"two")
+    assert store.body("people", receipt.number) == b"one"
+
+
+def test_two_ledgers_have_nothing_to_do_with_each_other() -> None:
+    one, two = in_memory(), in_memory()
+    receipt = pay(one, slack=Fraction(0))
+    pay(two)
+    with pytest.raises(LedgerError, match="no charge that this receipt is for"):
+        two.record(receipt, b"answer")
+    with pytest.raises(LedgerError, match="which has been seen"):
+        two.hold_to(receipt.seen)

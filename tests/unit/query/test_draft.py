@@ -211,3 +211,19 @@ def test_bounds_have_their_lower_end_first(tmp_path: Path, ends: tuple[str, str]
     file.write_text("who,age\n1,2\n", "utf-8")
     with pytest.raises(CatalogError, match="--bounds of 'age' must"):
         draft([file], unit="who", bounds={"age": ends}, folder=tmp_path)
+
+
+def test_the_hints_on_the_ledger_hold_once_they_are_uncommented(visits: Path) -> None:
+    text = draft(visits, unit="patient_id", folder=visits.parent)
+    wanted = ("question =", "[ledger]", "file =", "[analysts.alice]", "share =", "reserved =")
+    lines = [
+        line.removeprefix("# ") if line.startswith(tuple(f"# {word}" for word in wanted)) else line
+        for line in text.splitlines()
+    ]
+    made = loaded("\n".join(lines), visits.parent)
+    assert made.purses[0][1].question == Fraction(1, 10)
+    assert made.book is not None
+    assert made.book.place == visits.parent / "sordino.ledger"
+    assert [(one.name, one.share, one.reserved) for one in made.analysts] == [
+        ("alice", Fraction(1, 2), Fraction(1, 5))
+    ]

@@ -120,7 +120,11 @@ TABLE = '[budget]\nepsilon = 1\n[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns 
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
-        ("[budget]", "[budge]", "the file has no entry 'budge'; there are budget, tables"),
+        (
+            "[budget]",
+            "[budge]",
+            "the file has no entry 'budge'; there are budget, ledger, analysts, tables",
+        ),
         ("epsilon = 1", "eps = 1", "has no entry 'eps'; there are epsilon, delta, rho, currency"),
         ("epsilon = 1", "epsilon = nan", "budget: epsilon must be a positive number"),
         ("epsilon = 1", "", "no budget is stated for 'people'"),

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store in a PostgreSQL database: processes on several machines may share it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import RLock
+from typing import Any, TypeAlias
+
+from sordino.errors import LedgerError
+from sordino.ledger.postgres_pages import PostgresPages
+from sordino.ledger.postgres_schema import MIGRATIONS, SCHEMA
+
+try:
+    import psycopg
+    from psycopg import errors
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import TransactionStatus
+    from psycopg.types.numeric import Int8Dumper
+except ImportError as missing:
+    raise LedgerError(
+        "a ledger in PostgreSQL needs psycopg: pip install 'sordino[postgres]'"
+    ) from missing
+
+Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
+
+_PATIENCE = 60  # seconds to wait for others who write, and for one who writes and says no more
+_CONNECTING: dict[str, int] = {  # unless the address says otherwise
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 1_000 * _PATIENCE,  # milliseconds
+}
+_MAKING = 0x736F7264  # the advisory lock of whoever makes or changes the tables
+_SETTINGS = (
+    f"SET lock_timeout = '{_PATIENCE}s'",
+    f"SET idle_in_transaction_session_timeout = '{_PATIENCE}s'",
+    f"SET statement_timeout = '{10 * _PATIENCE}s'",
+    "SET client_encoding = 'UTF8'",
+    "SET default_transaction_isolation = 'read committed'",
+    "SET default_transaction_read_only = off",
+)
+_READ = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
+    "SET LOCAL idle_in_transaction_session_timeout = 0"
+)
+_WRITE = "BEGIN"
+
+
+class _Held:
+    """What one process holds of a store; a forked one makes its own and leaves this one alone."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.connection: Connection | None = None
+
+    def let_go(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+class PostgresStore:
+    """Entries and answers in the schema ``sordino`` of a database; it is made if it is not there.
+
+    Threads, forks and other machines may share it. A connection that is lost fails the operation
+    under way, and the next one connects anew.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        keyed: bool = False,
+        migrations: Sequence[Sequence[str]] = MIGRATIONS,
+    ) -> None:
+        self._address = address
+        self._place = _place(address)
+        self._migrations = migrations
+        self._held: dict[int, _Held] = {}
+        self._closed = False
+        self.identity = ""
+        self.keyed = keyed
+        with self._failures():
+            self._own().connection = self._connect()
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresPages]:
+        """Return the pages as they are at one moment."""
+        with self._transaction(_READ) as pages:
+            yield pages
+
+    @contextmanager
+    def write(self, people: str) -> Iterator[PostgresPages]:
+        """Return the pages for adding to an id space; others go on meanwhile."""
+        with self._transaction(_WRITE) as pages:
+            pages.lock(people)
+            yield pages
+
+    def check(self) -> None:
+        """Look whether the triggers are those that the ledger was made with."""
+        with self.read() as pages:
+            if pages.unguarded():
+                raise LedgerError(
+                    f"the ledger {self._place} lacks triggers that it was made with; somebody has "
+                    "changed it"
+                )
+
+    def close(self) -> None:
+        """Close the connection; the store cannot be used afterwards."""
+        held = self._own()
+        with held.lock:
+            self._closed = True
+            held.let_go()
+
+    # Transactions. ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[PostgresPages]:
+        held = self._own()
+        with held.lock, self._failures():
+            connection = self._begun(held, begin)
+            try:
+                yield PostgresPages(connection)
+                if connection.execute("COMMIT").statusmessage != "COMMIT":
+                    raise LedgerError(f"the ledger {self._place}: nothing was added; ask again")
+            except BaseException:
+                if not _undone(connection):
+                    held.let_go()
+                raise
+
+    def _begun(self, held: _Held, begin: str) -> Connection:
+        """Begin a transaction, on a new connection if the old one was lost since the last."""
+        if self._closed:
+            raise LedgerError(f"the ledger {self._place} was closed; open it again")
+        if held.connection is not None:
+            with suppress(psycopg.OperationalError):
+                if _status(held.connection) == TransactionStatus.IDLE:
+                    held.connection.execute(begin)
+                    return held.connection
+            held.let_go()
+        held.connection = self._connect()
+        held.connection.execute(begin)
+        return held.connection
+
+    def _own(self) -> _Held:
+        """Return what this process holds; that of a parent stays in the dictionary, untouched."""
+        return self._held.setdefault(os.getpid(), _Held())
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (psycopg.Error, UnicodeError) as error:
+            raise LedgerError(f"the ledger {self._place}: {_said(error)}") from error
+
+    # Opening. -----------------------------------------------------------------------------------
+
+    def _connect(self) -> Connection:
+        try:
+            stated: dict[str, Any] = {**_CONNECTING, **conninfo_to_dict(self._address)}
+            connection = psycopg.connect(autocommit=True, **stated)
+        except psycopg.Error as error:
+            told = str(error).strip().splitlines()[-1].strip() if str(error).strip() else ""
+            raise LedgerError(
+                f"the ledger {self._place} cannot be reached; see to the address, and whether the "
+                f"server runs: {self._without_password(told)}"
+            ) from None
+        try:
+            connection.adapters.register_dumper(int, Int8Dumper)
+            for setting in _SETTINGS:
+                connection.execute(setting)
+            self._check_durable(connection)
+            if not self.identity:
+                self._make(connection)
+            self._check_same(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _check_durable(self, connection: Connection) -> None:
+        """Refuse a server that may forget what it has said, or that lags behind another."""
+        for name in ("fsync", "full_page_writes"):
+            if _setting(connection, name) != "on":
+                raise LedgerError(
+                    f"the ledger {self._place}: the server has {name} turned off and may forget "
+                    "what was spent when the power fails; turn it on"
+                )
+        if _setting(connection, "synchronous_commit") != "remote_apply":
+            connection.execute("SET synchronous_commit = on")
+        if _setting(connection, "server_encoding") != "UTF8":
+            raise LedgerError(
+                f"the ledger {self._place}: the database cannot hold every name; make one with "
+                "the encoding UTF8"
+            )
+        if _value(connection, "SELECT pg_is_in_recovery()"):
+            raise LedgerError(
+                f"the ledger {self._place}: the server is a standby, which lags behind; give the "
+                "address of the primary"
+            )
+
+    def _make(self, connection: Connection) -> None:
+        """Make the tables or carry them over, all in one transaction and by one at a time."""
+        newest = len(self._migrations) + 1
+        if _version(connection) == newest:
+            return
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+            version = _version(connection)
+            if version > newest:
+                return  # and be refused
+            if version == 0:
+                if not _value(
+                    connection, "SELECT count(*) FROM pg_namespace WHERE nspname = 'sordino'"
+                ):
+                    connection.execute("CREATE SCHEMA sordino")
+                for statement in SCHEMA:
+                    connection.execute(statement)
+                about = secrets.token_hex(16), self.keyed
+                connection.execute("INSERT INTO sordino.about VALUES (1, %s, %s)", about)
+            else:
+                for step in self._migrations[version - 1 :]:
+                    for statement in step:
+                        connection.execute(statement)
+            if version < newest:
+                connection.execute("INSERT INTO sordino.versions VALUES (%s)", (newest,))
+
+    def _check_same(self, connection: Connection) -> None:
+        """Refuse tables of another version, and others than those that were met first."""
+        newest, version = len(self._migrations) + 1, _version(connection)
+        if version > newest:
+            raise LedgerError(
+                f"the ledger {self._place} is of version {version}, and this sordino reads "
+                f"versions 1 to {newest}; take a newer sordino"
+            )
+        about = "SELECT identity, keyed FROM sordino.about"
+        found = connection.execute(about).fetchone() if version == newest else None
+        if found is None or found[0] != (self.identity or found[0]):
+            raise LedgerError(
+                f"the ledger {self._place} was removed or exchanged while it was open; put it back"
+            )
+        self.identity, self.keyed = found
+
+    def _without_password(self, text: str) -> str:
+        password = conninfo_to_dict(self._address).get("password")
+        return text.replace(str(password), "***") if password else text
+
+
+def _place(address: str) -> str:
+    """Return the database and the host of an address, to be shown."""
+    try:
+        found = conninfo_to_dict(address)
+    except psycopg.Error:  # its text would show the address
+        raise LedgerError(
+            "the address of the ledger cannot be read; it looks like 'postgresql://host/name'"
+        ) from None
+    return f"{str(found.get('dbname') or '')!r} at {str(found.get('host') or 'localhost')!r}"
+
+
+def _value(connection: Connection, asked: str) -> Any:
+    found = connection.execute(asked).fetchone()
+    return None if found is None else found[0]
+
+
+def _setting(connection: Connection, name: str) -> Any:
+    return _value(connection, f"SHOW {name}")
+
+
+def _version(connection: Connection) -> int:
+    """Return the version of the tables, 0 if there are none."""
+    # A look into the catalog itself: to_regclass may answer from before a lock was waited for.
+    asked = "SELECT count(*) FROM pg_tables WHERE schemaname = 'sordino' AND tablename = 'versions'"
+    if not _value(connection, asked):
+        return 0
+    return int(_value(connection, "SELECT max(version) FROM sordino.versions") or 0)
+
+
+def _status(connection: Connection) -> TransactionStatus:
+    return connection.info.transaction_status
+
+
+def _undone(connection: Connection) -> bool:
+    """Undo a transaction, and tell whether the connection can be used on."""
+    if _status(connection) in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+    return _status(connection) == TransactionStatus.IDLE
+
+
+_ENDED = ("08", "57P", "25P03")  # codes of what ends a connection; some ends have none
+_WORDS: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (errors.LockNotAvailable, "others have been writing for very long; ask again"),
+    (errors.DiskFull, "the disk of the server is full; make room, and ask again"),
+    (errors.InsufficientPrivilege, "this user lacks the right; see to the rights on its tables"),
+    (errors.ReadOnlySqlTransaction, "it cannot be written to; see to the settings of the server"),
+    (errors.QueryCanceled, "the server took very long; ask again, and see its log"),
+)
+
+
+def _said(error: Exception) -> str:
+    """Say what PostgreSQL complains about."""
+    if isinstance(error, UnicodeError | psycopg.DataError):
+        return "a name or a number cannot be kept; use letters, and no larger numbers"
+    for kind, words in _WORDS:
+        if isinstance(error, kind):
+            return words
+    if not isinstance(error, psycopg.Error) or (error.sqlstate or "08").startswith(_ENDED):
+        return "the connection was lost; ask again, and see the server's log"
+    return error.diag.message_primary or str(error)
