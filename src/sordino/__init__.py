@@ -40,6 +40,7 @@ __all__ = [
     "choose",
     "choose_in",
     "compose",
+    "dbapi",
     "explain_composition",
     "fresh_secret",
     "losses",
@@ -60,7 +61,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sordino import sensitivity, theorems
+    from sordino import dbapi, sensitivity, theorems
     from sordino.answer import Answer
     from sordino.exact.hashing import fresh_secret
     from sordino.mechanisms import Gaussian, Laplace, smooth
@@ -117,10 +118,10 @@ else:
         "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
         "sordino.session": ("Session", "open", "table"),
         "sordino.theorems.explain": ("explain_composition",),
-        "sordino": ("sensitivity", "theorems"),
+        "sordino": ("dbapi", "sensitivity", "theorems"),
     }  # fmt: skip
     _NAMES = {"open": "open_catalog"}  # inside the package the built-in keeps its name
-    _MODULES = ("losses", "sensitivity", "smooth", "theorems")
+    _MODULES = ("dbapi", "losses", "sensitivity", "smooth", "theorems")
 
     def __getattr__(name):
         """Load a name when it is first used, so that `import sordino` stays fast."""

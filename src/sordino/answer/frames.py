@@ -26,7 +26,7 @@ def to_arrow(answer: Answer) -> Any:
     for column in answer.columns:
         kind = _arrow_type(column)
         fields.append(pa.field(column.title, kind))
-        arrays.append(pa.array([_fitting(value) for value in column.values], type=kind))
+        arrays.append(pa.array([fitting(value) for value in column.values], type=kind))
         if column.noisy:
             errors = (
                 ("half_width", column.half_widths),
@@ -34,7 +34,7 @@ def to_arrow(answer: Answer) -> Any:
                 ("high", column.high),
             )
             for name, ends in errors:
-                fields.append(pa.field(_free(f"{column.title}_{name}", names), pa.float64()))
+                fields.append(pa.field(free_name(f"{column.title}_{name}", names), pa.float64()))
                 arrays.append(pa.array(ends, type=pa.float64()))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
@@ -84,8 +84,11 @@ def _arrow_type(column: Column) -> Any:
     return pa.list_(kind) if column.listed else kind
 
 
-def _fitting(value: Held) -> Value | list[Value]:
-    """Return a value as Arrow takes it; a whole number beyond 64 bits becomes the nearest one."""
+def fitting(value: Held) -> Value | list[Value]:
+    """Return a value as tables take it; a whole number beyond 64 bits becomes the nearest one.
+
+    Guarantee: none needed; an answer is already private.
+    """
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -93,8 +96,11 @@ def _fitting(value: Held) -> Value | list[Value]:
     return value
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that no column has yet."""
+def free_name(name: str, taken: set[str]) -> str:
+    """Return a name that no column has yet, and take it.
+
+    Guarantee: none needed; public inputs only.
+    """
     found, number = name, 2
     while found in taken:
         found, number = f"{name}_{number}", number + 1

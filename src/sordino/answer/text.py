@@ -50,6 +50,8 @@ def summary(answer: Answer) -> str:
     charge = answer.charge
     slack = f" and delta {float(charge.slack):.3g} for keys" if charge.slack else ""
     sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
+    if answer.again:
+        return f"given before, and now for nothing; its price was {charge.price}{slack}; {sure}"
     return f"price {charge.price}{slack}; {charge.left} left; {sure}"
 
 

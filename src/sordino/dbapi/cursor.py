@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cursor: it asks one question after the other, and hands out the rows of the last answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, Unpack
+
+from sordino.answer import Answer
+from sordino.answer.frames import fitting, free_name
+from sordino.dbapi.errors import InterfaceError, NotSupportedError, ProgrammingError, translated
+from sordino.dbapi.parameters import bound
+from sordino.dbapi.types import type_code
+from sordino.query.types import Type
+from sordino.session.session import Asked
+
+if TYPE_CHECKING:
+    from sordino.dbapi.connection import Connection
+
+Row: TypeAlias = tuple[object, ...]
+Described: TypeAlias = tuple[str, str, None, None, None, None, None]
+_PRICES = ("epsilon", "rho", "within")
+
+
+class Terms(Asked, total=False):
+    """What may be said besides the SQL; see ``Session.ask``."""
+
+    nonnegative: bool
+    integer: bool
+    consistent: bool
+    fresh: bool
+
+
+class Cursor:
+    """Asks questions and hands out the rows of the last answer; made by ``Connection.cursor``.
+
+    ``answer`` is the whole answer, with error bars, price and receipt.
+
+    Guarantee: as for Session.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.arraysize = 1
+        self._closed = False
+        self._forget()
+
+    def execute(
+        self, operation: str, parameters: Sequence[object] | None = None, **asked: Unpack[Terms]
+    ) -> Cursor:
+        """Ask a question: it is priced, charged and answered.
+
+        Each ``?`` stands for one of the parameters. What is said by keywords, such as
+        ``epsilon=0.2``, holds for this question in place of what the connection says.
+
+        Guarantee: as for Session; each answer costs its price once.
+        """
+        self._check_open()
+        self._forget()
+        with translated():
+            terms = merged(self.connection.terms, asked)
+            answer = self.connection.session.ask(bound(operation, parameters), **terms)
+        self._keep(answer)
+        return self
+
+    def executemany(self, operation: str, seq_of_parameters: object) -> NoReturn:
+        """Refuse: a question is asked once, and each one is paid for by itself."""
+        del operation, seq_of_parameters
+        raise NotSupportedError(
+            "executemany would pay for many questions and keep no answer; call execute for each"
+        )
+
+    @property
+    def answer(self) -> Answer:
+        """The whole answer to the last question.
+
+        Guarantee: as for Answer.
+        """
+        return self._answered()
+
+    @property
+    def description(self) -> tuple[Described, ...] | None:
+        """The name and the type of each column, as PEP 249 wants them; None before an answer."""
+        return self._description
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the last answer has; -1 before an answer."""
+        return -1 if self._answer is None else len(self._answer)
+
+    def fetchone(self) -> Row | None:
+        """Return the next row of the answer, or None after the last one.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        return next(iter(self.fetchmany(1)), None)
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """Return the next rows of the answer, ``arraysize`` of them if no size is given.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        self._check_open()
+        self._answered()
+        many = self.arraysize if size is None else size
+        if many < 0:
+            raise ProgrammingError(f"size must be at least 0, not {many}")
+        found = self._rows[self._next : self._next + many]
+        self._next += len(found)
+        return found
+
+    def fetchall(self) -> list[Row]:
+        """Return the rows of the answer that were not fetched yet.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        return self.fetchmany(len(self._rows))
+
+    def setinputsizes(self, sizes: object) -> None:
+        """Do nothing; the interface asks for it."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Do nothing; the interface asks for it."""
+
+    def close(self) -> None:
+        """Let go of the answer; the cursor cannot be used any more."""
+        self._closed = True
+        self._forget()
+
+    def __iter__(self) -> Iterator[Row]:
+        return self
+
+    def __next__(self) -> Row:
+        row = self.fetchone()
+        if row is None:
+            raise StopIteration
+        return row
+
+    def __enter__(self) -> Cursor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _forget(self) -> None:
+        self._answer: Answer | None = None
+        self._description: tuple[Described, ...] | None = None
+        self._rows: list[Row] = []
+        self._next = 0
+
+    def _keep(self, answer: Answer) -> None:
+        columns = list(_columns(answer, intervals=self.connection.intervals))
+        self._description = tuple(
+            (name, code, None, None, None, None, None) for name, code, _ in columns
+        )
+        self._rows = list(zip(*(values for _, _, values in columns), strict=True))
+        self._answer = answer
+
+    def _answered(self) -> Answer:
+        if self._answer is None:
+            raise ProgrammingError("there is no answer; call execute first")
+        return self._answer
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InterfaceError("this cursor is closed; ask the connection for another")
+        self.connection.check_open()
+
+
+def merged(usual: Terms, asked: Terms) -> Terms:
+    """Return what holds for one question: what is said for it, and otherwise the usual.
+
+    >>> merged({"epsilon": 1, "confidence": 0.9}, {"within": 50})
+    {'epsilon': None, 'confidence': 0.9, 'rho': None, 'within': 50}
+    """
+    unknown = sorted(asked.keys() - Terms.__annotations__.keys())
+    if unknown:
+        known = ", ".join(Terms.__annotations__)
+        raise TypeError(f"{unknown[0]!r} is not known here; there are {known}")
+    if any(asked.get(price) is not None for price in _PRICES):
+        usual = {**usual, "epsilon": None, "rho": None, "within": None}
+    return {**usual, **asked}
+
+
+def _columns(answer: Answer, *, intervals: bool) -> Iterator[tuple[str, str, list[object]]]:
+    """Yield the name, the type and the values of each column that the rows have."""
+    names = set(answer.titles)
+    for column in answer.columns:
+        code = type_code(column.type, listed=column.listed)
+        yield column.title, code, [fitting(value) for value in column.values]
+        if intervals and column.low is not None and column.high is not None:
+            for name, ends in (("low", column.low), ("high", column.high)):
+                yield (
+                    free_name(f"{column.title}_{name}", names),
+                    type_code(Type.REAL),
+                    list(ends),
+                )
