@@ -15,6 +15,7 @@ from bench import (
     bounding,
     choose,
     choose_utility,
+    ledger,
     medians,
     noise,
     questions,
@@ -36,7 +37,18 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 130)
     versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography", "duckdb"))
     console.print(f"{processor()}, Python {platform.python_version()}, {versions}\n")
-    parts = (noise, choose, choose_utility, smooth, medians, bounding, accounting, questions, start)
+    parts = (
+        noise,
+        choose,
+        choose_utility,
+        smooth,
+        medians,
+        bounding,
+        accounting,
+        ledger,
+        questions,
+        start,
+    )
     missed = sum(part.run(console) for part in parts)
     if missed:
         console.print(f"[bold red]{missed} figure(s) below what is asked[/]")

@@ -85,7 +85,7 @@ def setting(request: pytest.FixtureRequest) -> Iterator[Setting]:
 def sealed(setting: Setting, plan: Plan) -> tuple[Exact, Receipt]:
     session = setting.session
     receipt = session._ledger.charge(
-        plan.people, plan.loss, slack=plan.slack, fingerprint=plan.fingerprint, who="test"
+        plan.people, plan.loss, slack=plan.slack, plan=plan.fingerprint, who="test"
     )
     return session._engine.run(plan.bounded, receipt, salt=1), receipt
 

@@ -31,6 +31,7 @@ def init(
     bounds: Sequence[str] = (),
     guess_types: bool = False,
     force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write a draft of a catalog, and say what to do next; raises CatalogError."""
     if output.exists() and not force:
@@ -46,6 +47,9 @@ def init(
     )
     output.write_text(text, "utf-8")
     todo = sum("# TODO" in line or "; TODO" in line for line in text.splitlines())
+    if as_json:
+        typer.echo(json.dumps({"wrote": str(output), "todo": todo}, indent=2))
+        return
     console = Console(highlight=False)
     console.print(f"wrote [bold]{escape(str(output))}[/]")
     if todo:

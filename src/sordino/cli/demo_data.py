@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sordino.errors import CatalogError
+from sordino.query.books import DEFAULT
+
 PATIENTS = 30_000
 DISEASES = ("asthma", "diabetes", "flu", "fracture", "migraine", "pneumonia")
 WARDS = ("Children", "Emergency", "Maternity", "Medicine", "Surgery")
@@ -71,16 +74,36 @@ region = { type = "text", keys = ["north", "east", "south", "west"] }
 
 
 def write(folder: Path) -> Path:
-    """Write three tables and their catalog into a folder, and return the path of the catalog."""
+    """Write three tables and their catalog into a folder, and return the path of the catalog.
+
+    A ledger that an earlier demonstration left is begun anew, which is right for nobody but people
+    who are invented. A folder that holds anything else is refused.
+    """
     import pyarrow as pa  # heavy, and only the demonstration needs it here
     import pyarrow.parquet as pq
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, columns in tables().items():
-        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    made = tables()
     path = folder / "sordino.toml"
+    files = [path, *(folder / f"{name}.parquet" for name in made)]
+    ledger = [folder / f"{DEFAULT}{end}" for end in ("", "-wal", "-shm", ".heads")]
+    if not (path.is_file() and path.read_text("utf-8", "replace") == CATALOG):
+        _check_free([*files, *ledger])
+    folder.mkdir(parents=True, exist_ok=True)
     path.write_text(CATALOG, encoding="utf-8")
+    for file in ledger:
+        file.unlink(missing_ok=True)
+    for name, columns in made.items():
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
     return path
+
+
+def _check_free(files: list[Path]) -> None:
+    for file in files:
+        if file.exists():
+            raise CatalogError(
+                f"{str(file)!r} is there already, and not as the demonstration writes it; name "
+                "another folder"
+            )
 
 
 def tables() -> dict[str, dict[str, npt.NDArray[Any]]]:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from math import exp
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
@@ -14,16 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 import sordino as so
-from sordino.answer import Answer, Column
-from sordino.answer.text import with_bar
+from sordino.answer import Answer
+from sordino.cli.ask import answer_as_json
 from sordino.cli.demo import QUESTIONS, REFUSED, Question
 from sordino.cli.demo_data import PATIENTS, write
-from sordino.errors import QueryError
+from sordino.cli.shown import facts_of, gauge, plain, table_of
+from sordino.errors import BudgetExceeded, QueryError
+from sordino.ledger.verify import verify
 from sordino.session import Left
 
 NARROWEST, WIDEST = 60, 100
 INDENT = (0, 2, 0, 4)
-_GAUGE = 24
 
 
 def show(folder: Path, console: Console | None = None) -> None:
@@ -35,21 +38,33 @@ def show(folder: Path, console: Console | None = None) -> None:
     console.print()
     console.print(_opening(catalog))
     with so.open(catalog) as hospital:
-        first = None
+        answers = []
         for number, question in enumerate(QUESTIONS, start=1):
-            answer = hospital.ask(question.sql, **dict(question.asked))
-            first = first or answer
+            answers.append(hospital.ask(question.sql, **dict(question.asked)))
             console.print()
-            _show_answer(console, number, question, answer)
+            _show_answer(console, number, question, answers[-1])
         console.print()
         _show_refusal(console, hospital)
         console.print()
+        _show_ledger(console, hospital)
+        console.print()
         (left,) = hospital.budget
         _show_budget(console, left)
-    if first is not None:
-        _draw(console, first, folder / "diseases.png")
+    _draw(console, answers[0], folder / "diseases.png")
     console.print(_closing(catalog, left))
     console.print()
+
+
+def show_json(folder: Path) -> None:
+    """Invent the hospital, ask it all questions, and print the answers for programs."""
+    catalog = write(folder)
+    with so.open(catalog) as hospital:
+        answers = []
+        for question in QUESTIONS:
+            answer = hospital.ask(question.sql, **dict(question.asked))
+            told = answer_as_json(answer, hospital.budget[0])
+            answers.append({"question": question.words, "sql": question.sql, **told})
+    typer.echo(json.dumps({"catalog": str(catalog), "answers": answers}, indent=2))
 
 
 def _opening(catalog: Path) -> Panel:
@@ -75,31 +90,11 @@ def _show_answer(console: Console, number: int, question: Question, answer: Answ
     console.print()
     console.print(Padding(Text(question.code, style="green"), (0, 0, 0, 4), expand=False))
     console.print()
-    sign = "+/-" if console.options.ascii_only else "±"
-    console.print(Padding(table_of(answer, sign), INDENT, expand=False))
+    console.print(Padding(table_of(answer, console), INDENT, expand=False))
     if number == 1:
-        said = "\n".join(f"- {note}" for note in answer.notes)
+        said = plain("\n".join(f"- {note}" for note in answer.notes), console)
         console.print()
-        console.print(Padding(Text(said.replace("±", sign), style="dim"), INDENT, expand=False))
-
-
-def table_of(answer: Answer, sign: str = "±") -> Table:
-    """Return an answer as a table: values in colour, their error bars beside them."""
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for column in answer.columns:
-        table.add_column(column.title, justify="right" if column.noisy else "left")
-    for row in range(len(answer)):
-        table.add_row(*(_cell(column, row, sign) for column in answer.columns))
-    return table
-
-
-def _cell(column: Column, row: int, sign: str) -> Text:
-    if column.noisy:
-        value, bar = with_bar(column, row)
-        return Text.assemble((value, "bold cyan"), f" {bar.replace('±', sign)}")
-    style = "" if column.kind == "key" else "bold cyan"
-    behind = "" if column.gap is None else f" (at most {column.gap:,.0f} visits behind the best)"
-    return Text.assemble((str(column.cell(row)), style), (behind, "dim"))
+        console.print(Padding(Text(said, style="dim"), INDENT, expand=False))
 
 
 def _show_refusal(console: Console, hospital: so.Session) -> None:
@@ -114,15 +109,33 @@ def _show_refusal(console: Console, hospital: so.Session) -> None:
     console.print(Padding(Text(refusal, style="yellow"), INDENT, expand=False))
 
 
+def _show_ledger(console: Console, hospital: so.Session) -> None:
+    """Show that the ledger gives answers again, refuses what is too much, and can be verified."""
+    first = QUESTIONS[0]
+    again = hospital.ask(first.sql, **dict(first.asked))
+    if not again.again:
+        raise RuntimeError("a question that was asked before was charged again")
+    try:
+        hospital.ask(first.sql, epsilon=3)
+    except BudgetExceeded as error:
+        refused = str(error)
+    else:
+        raise RuntimeError("a question that costs more than is left was not refused")
+    (found,) = verify(hospital.ledger)
+    console.print(Text("    What was spent is kept in a ledger:", style="bold"))
+    console.print()
+    facts = [
+        ("asked again", "the first question gets its stored answer, and nothing is charged"),
+        ("too much", refused),
+        ("verified", f"{found.entries} entries, {found.charges} charges, {found.answers} answers"),
+    ]
+    console.print(Padding(facts_of(facts), INDENT, expand=False))
+
+
 def _show_budget(console: Console, left: Left) -> None:
-    share = float(left.left.value / left.cap.value)
-    full = round(share * _GAUGE)
-    filled, empty = ("#", ".") if console.options.ascii_only else ("━", "─")
-    gauge = Text.assemble(
-        ("    what is left  ", "bold"), (filled * full, "cyan"), (empty * (_GAUGE - full), "dim"),
-        f"  {left.left} of {left.cap}",
-    )  # fmt: skip
-    console.print(gauge)
+    part = left.left.value / left.cap.value
+    told = f"  {left.left} of {left.cap}"
+    console.print(Text.assemble(("    what is left  ", "bold"), gauge(part, console), told))
     console.print()
 
 
@@ -143,7 +156,9 @@ def _closing(catalog: Path, left: Left) -> Padding:
         "times as likely because one patient is in the data or is not, but for one chance in a "
         "million that a city is told.\n\n",
         ("Next: ", "bold"),
-        f"start {sys.executable}, type the two green lines at the top, and ask something of your "
-        f"own; {catalog} shows what an owner declares, and docs/sql.md what can be asked.",
+        f"'sordino repl --catalog {catalog} --epsilon 0.1' is a prompt for questions of your own, "
+        f"and 'sordino budget --catalog {catalog}' says what is left. Or start {sys.executable} "
+        f"and type the two green lines at the top. {catalog} shows what an owner declares, and "
+        "docs/sql.md what can be asked. The next demonstration begins a new ledger.",
     )
     return Padding(text, INDENT, expand=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import typer
@@ -14,7 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 import sordino as so
+from sordino.cli.question import Wish, read_sql
+from sordino.cli.reading import check_target, ledger_of
+from sordino.cli.shown import console_for, facts_of, more_in_words, more_like, plain
+from sordino.errors import LedgerError
 from sordino.plan.explain import COLUMNS, RELEASES, Explanation
+from sordino.query.catalog import Catalog
+from sordino.query.toml import read_catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,63 +27,43 @@ class Request:
     """What was typed."""
 
     sql: str
+    wish: Wish
     catalog: Path
-    epsilon: str | None
-    rho: str | None
-    within: str | None
-    confidence: str
-    delta: str | None
-    rows: int | None
-    groups: int | None
-    diagnostics: bool
-    expected_rows: str | None
+    who: str
     picture: Path | None
     as_json: bool
 
 
 def explain(request: Request) -> None:
-    """Print what an answer would cost and how far off it would be."""
-    if sum(price is not None for price in (request.epsilon, request.rho, request.within)) != 1:
-        raise ValueError(
-            "say what the answer may cost, such as --epsilon 0.5, or how far off it may be, such "
-            "as --within 50; one of the two"
-        )
+    """Print what an answer would cost and how far off it would be; no ledger is made."""
+    asked = request.wish.asked()
     if request.picture is not None and request.picture.suffix not in (".svg", ".dot"):
         raise ValueError("the picture of a plan is written to a file ending in .svg or .dot")
-    with so.open(request.catalog) as session:
-        found = session.explain(
-            request.sql,
-            epsilon=_number("epsilon", request.epsilon),
-            rho=_number("rho", request.rho),
-            within=_width(request.within),
-            confidence=_number("confidence", request.confidence) or 0.95,
-            delta=_number("delta", request.delta),
-            rows=request.rows,
-            groups=request.groups,
-            diagnostics=request.diagnostics,
-            expected_rows=_number("expected-rows", request.expected_rows),
-        )
+    catalog = read_catalog(request.catalog)
+    check_target(request.picture, catalog)
+    with so.open(catalog, ledger="memory") as session:
+        found = session.explain(read_sql(request.sql), **asked)
+    left = left_in_words(found, catalog, request.who)
     if request.as_json:
-        typer.echo(json.dumps(_as_json(found), indent=2))
+        typer.echo(json.dumps({**_as_json(found), "left": left}, indent=2))
     else:
-        _show(found)
+        _show(found, left)
     if request.picture is not None:
         drawn = found.svg() if request.picture.suffix == ".svg" else found.dot()
         request.picture.write_text(drawn, "utf-8")
         typer.echo(f"wrote {request.picture}", err=True)
 
 
-def _number(name: str, text: str | None) -> Decimal | None:
-    if text is None:
-        return None
+def left_in_words(found: Explanation, catalog: Catalog, who: str) -> str:
+    """Say what is left before the question, and for how many questions like it that is enough."""
+    plan = found.plan
     try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise ValueError(f"--{name} must be a number, got {text!r}") from None
-
-
-def _width(text: str | None) -> Decimal | str | None:
-    return text if text is not None and text.endswith("%") else _number("within", text)
+        with ledger_of(catalog) as ledger:
+            left, delta = ledger.left(plan.people, who)
+    except LedgerError as error:
+        return f"not known: {error}"
+    many = more_like(found.price, plan.slack, left, delta)
+    return f"{left}, {more_in_words(many, more='')}"
 
 
 def _as_json(found: Explanation) -> dict[str, object]:
@@ -91,19 +76,21 @@ def _as_json(found: Explanation) -> dict[str, object]:
     }
 
 
-def _show(found: Explanation) -> None:
-    console = Console(highlight=False)
-    facts = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in found.facts:
-        facts.add_row(f"[dim]{escape(name)}[/]", escape(text))
-    console.print(facts)
+def _show(found: Explanation, left: str) -> None:
+    console = console_for()
+    (first, *others) = found.facts
+    console.print(facts_of([first, ("left", left), *others]))
     for titles, rows in ((COLUMNS, found.widths()), (RELEASES, found.rows())):
-        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-        for title in titles:
-            table.add_column(title, overflow="fold")
-        for row in rows:
-            table.add_row(*map(escape, row))
         console.print()
-        console.print(table)
+        console.print(_table(titles, rows, console))
     for warning in found.warnings:
         console.print(f"\n[yellow]warning:[/] {escape(warning)}")
+
+
+def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]], console: Console) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(plain(text, console)) for text in row))
+    return table

@@ -3,34 +3,26 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import sordino
-from sordino.errors import SordinoError
+from sordino.cli.asking import ask, explain, repl
+from sordino.cli.exits import MEANINGS, refusals
+from sordino.cli.keeping import budget, history, ledger
+from sordino.cli.options import AsJson
 
 # Plain help text: rich would double the time `sordino --help` takes.
 app = typer.Typer(
     add_completion=False,
+    epilog=MEANINGS,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Show what is wrong with a request as one message, and leave with 2."""
-    try:
-        yield
-    except (SordinoError, ValueError, TypeError) as error:
-        typer.echo(f"sordino: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 def _show_version(wanted: bool) -> None:
@@ -55,11 +47,14 @@ def demo(
     folder: Annotated[
         Path, typer.Argument(help="Where to write the invented tables and the picture.")
     ] = Path("sordino-demo"),
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Invent a hospital and ask it a few questions in SQL."""
-    from sordino.cli.demo_page import show  # rich and numpy are loaded only here
+    with refusals(as_json=as_json):
+        from sordino.cli.demo_page import show, show_json  # rich and numpy are loaded only here
 
-    show(folder)
+        show_json(folder) if as_json else show(folder)
 
 
 @app.command()
@@ -88,11 +83,12 @@ def init(
         bool, typer.Option("--guess-types", help="Let the types of a CSV file be guessed from it.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write a draft of sordino.toml from the names and types of columns."""
+    """Draft a sordino.toml from the names and types of columns."""
     from sordino.cli.catalog import init as write  # rich and pyarrow are loaded only here
 
-    with _refusals():
+    with refusals(as_json=as_json):
         write(
             files,
             unit=unit,
@@ -101,6 +97,7 @@ def init(
             bounds=bounds or (),
             guess_types=guess_types,
             force=force,
+            as_json=as_json,
         )
 
 
@@ -108,64 +105,21 @@ def init(
 def check(
     catalog: Annotated[Path, typer.Argument(help="The catalog to look at.")] = Path("sordino.toml"),
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what is wrong or missing in a catalog."""
     from sordino.cli.catalog import check as look  # rich and pyarrow are loaded only here
 
-    with _refusals():
+    with refusals(as_json=as_json):
         look(catalog, as_json=as_json)
 
 
-@app.command()
-def explain(
-    sql: Annotated[str, typer.Argument(help="The question.")],
-    *,
-    catalog: Annotated[Path, typer.Option(help="What is declared.")] = Path("sordino.toml"),
-    epsilon: Annotated[str | None, typer.Option(help="What the answer may cost.")] = None,
-    rho: Annotated[str | None, typer.Option(help="The same, where the budget counts rho.")] = None,
-    within: Annotated[
-        str | None, typer.Option(help="How far off the answer may be, instead of what it costs.")
-    ] = None,
-    confidence: Annotated[str, typer.Option(help="How sure error bars are to be.")] = "0.95",
-    delta: Annotated[
-        str | None, typer.Option(help="What discovering keys may cost besides.")
-    ] = None,
-    rows: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
-    groups: Annotated[int | None, typer.Option(help="How many groups of one unit count.")] = None,
-    diagnostics: Annotated[
-        bool, typer.Option("--diagnostics", help="Spend a tenth on saying how much is cut off.")
-    ] = False,
-    expected_rows: Annotated[
-        str | None, typer.Option(help="A public guess at the rows of a group, for error bars.")
-    ] = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Also draw the plan into this file (.svg, .dot).")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Say what an answer would cost and how far off it would be."""
-    from sordino.cli.explain import Request  # rich and sqlglot are loaded only here
-    from sordino.cli.explain import explain as show
-
-    with _refusals():
-        show(
-            Request(
-                sql=sql,
-                catalog=catalog,
-                epsilon=epsilon,
-                rho=rho,
-                within=within,
-                confidence=confidence,
-                delta=delta,
-                rows=rows,
-                groups=groups,
-                diagnostics=diagnostics,
-                expected_rows=expected_rows,
-                picture=picture,
-                as_json=as_json,
-            )
-        )
+app.command()(explain)
+app.command()(ask)
+app.command()(repl)
+app.command()(budget)
+app.command()(history)
+app.add_typer(ledger, name="ledger")
 
 
 @app.command()
@@ -180,7 +134,7 @@ def account(
     delta: Annotated[
         str, typer.Option(help="The delta that the total epsilon goes with.")
     ] = "1e-6",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the theorems into this file (.png, .svg, .pdf).")
     ] = None,
@@ -188,7 +142,7 @@ def account(
     """Tell what mechanisms cost together, theorem by theorem."""
     from sordino.cli.account import account as show  # rich and scipy are loaded only here
 
-    with _refusals():
+    with refusals(as_json=as_json):
         show(losses, delta=delta, as_json=as_json, plot=plot)
 
 
@@ -218,7 +172,7 @@ def choose(
     sensitivity: Annotated[
         str | None, typer.Option(help="The most that one row may add; needed with --scores.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Choose the candidate that most rows name."""
     from sordino.cli import choose as command  # numpy is loaded only here
@@ -226,7 +180,7 @@ def choose(
     request = command.Request(
         file, column, scores, candidates, epsilon, sensitivity, neighbours, as_json
     )
-    with _refusals():
+    with refusals(as_json=as_json):
         command.choose(request)
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from sordino.engine.writer import Writer
 from sordino.errors import CatalogError, SealedError
 from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
-from sordino.query.catalog import Catalog
+from sordino.query.catalog import Catalog, CsvFile, DuckdbTable
 from sordino.query.types import Value
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class DuckdbEngine:
         self._files = [Path(file) for file in sources.files]
         self._files_of = sources.of
         self._frames = {table.name: secrets.token_hex(16) for table in catalog.tables}
+        self._opened = _opened(catalog, sources.of)
         self._stamps = _stamps(self._files)
         self.database = Database(
             sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
@@ -144,17 +145,22 @@ class DuckdbEngine:
     def version(self, tables: Iterable[str]) -> str:
         """Return a name for the rows that tables have now: another one once they were written.
 
-        It tells when a file was last written and nothing of what is in it, so that it does not
-        differ by what a person adds. Rows in memory have a new version in every process.
+        It tells how a table is declared, when its files were last written, and nothing of what is
+        in them, so that it does not differ by what a person adds. Of files that are read or
+        attached once it tells when they had been written then. Rows in memory have a new version
+        in every process.
         """
         folder = Path.cwd() if self.catalog.path is None else self.catalog.path.parent.resolve()
         told = []
         for table in sorted(tables):
+            told.append(_declared(self.catalog, table))
             files = self._files_of.get(table)
             if files is None:
-                told.append(f"{table} {self._frames[table]}")
+                told.append(self._frames[table])
                 continue
-            told += [f"{table} {os.path.relpath(f, folder)} {_written(f)}" for f in files]
+            for file in files:
+                written = self._opened[file] if file in self._opened else _written(file)
+                told.append(f"{os.path.relpath(file, folder)} {written}")
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
     def close(self) -> None:
@@ -163,6 +169,26 @@ class DuckdbEngine:
 
     def _compile(self, bounded: Bounded) -> Statement:
         return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
+
+
+def _declared(catalog: Catalog, name: str) -> str:
+    """Say how the rows of a table are read and whose they are."""
+    table = catalog.table(name)
+    if table is None:
+        raise CatalogError(f"there is no table {name!r}")
+    source, read = table.source, ""
+    if isinstance(source, DuckdbTable):
+        read = source.table
+    elif isinstance(source, CsvFile):
+        read = source.separator
+    columns = [(column.name, column.type.value) for column in table.columns]
+    return repr((name, table.unit, table.parent, table.public, read, columns))
+
+
+def _opened(catalog: Catalog, files: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Return when the files were written whose rows stay those they had at the opening."""
+    once = [table for table in catalog.tables if isinstance(table.source, CsvFile | DuckdbTable)]
+    return {file: _written(file) for table in once for file in files[table.name]}
 
 
 def _written(file: str) -> int:

@@ -307,7 +307,7 @@ def _check_text(*texts: str) -> None:
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"this must be text, got {type(text).__name__}")
-        if not all(letter.isprintable() or letter == "\n" for letter in text):
+        if not text.replace("\n", "").isprintable():
             raise ValueError(f"this must be printable text, got {text[:100]!r}")
 
 

@@ -63,6 +63,7 @@ def create(path: Path, make: Callable[[Path], None]) -> None:
     try:
         try:
             make(draft)
+            draft.chmod(0o600)  # it holds questions and answers, which are for the owner
             _sync(draft)
             os.link(draft, path)
         except FileExistsError:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.ledger.ledger import Ledger
+from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, open_ledger
 from sordino.ledger.receipt import read_seen
 from sordino.query.catalog import Catalog
@@ -37,6 +37,7 @@ def open_catalog(
 
     Guarantee: as for Session.
     """
+    check_name(who)
     declared = catalog if isinstance(catalog, Catalog) else read_catalog(Path(catalog))
     engine = DuckdbEngine(declared, threads=threads, memory_limit=memory_limit)
     try:

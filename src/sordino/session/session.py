@@ -5,28 +5,28 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
-from sordino.answer.codec import from_bytes, to_bytes
+from sordino.answer.codec import from_bytes, is_readable, to_bytes
 from sordino.engine.protocol import Engine
 from sordino.errors import CatalogError
 from sordino.exact.entropy import system
 from sordino.exact.rational import Number, confidence_level
-from sordino.ledger.ledger import Ledger
+from sordino.ledger.ledger import Ledger, check_name
 from sordino.plan.allocate import plan_question
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.plan import Plan
 from sordino.plan.within import plan_within
-from sordino.privacy.currency import Price
 from sordino.query.catalog import Catalog
 from sordino.query.declare import limits
 from sordino.query.domains import PublicValues
 from sordino.query.sql import parse
 from sordino.release import Options, release
 from sordino.session.asked import asked_of, tables_of
+from sordino.session.left import Budgets, left_of
 from sordino.session.progress import ProgressBar, is_watched
 
 if TYPE_CHECKING:
@@ -37,35 +37,6 @@ Width: TypeAlias = "Number | str"
 _SALT_BITS = 48  # the keystream is read in units of 16
 _KEPT_PLANS = 256
 _SUREST = 1 - Fraction(1, 10**9)  # of error bars
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What may still be spent on the people of one id space.
-
-    >>> from sordino.privacy import Budget
-    >>> cap = Budget(epsilon=1).cap
-    >>> print(Left("patients", cap, cap, Fraction(0)))
-    patients: epsilon 1 of epsilon 1 left
-    """
-
-    people: str
-    left: Price
-    cap: Price
-    delta: Fraction
-
-    def __str__(self) -> str:
-        keys = f", and delta {float(self.delta):.3g} to discover keys" if self.delta else ""
-        return f"{self.people}: {self.left} of {self.cap} left{keys}"
-
-
-class Budgets(tuple[Left, ...]):
-    """What is left, by id space; it is shown in words."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "\n".join(map(str, self))
 
 
 class Asked(TypedDict, total=False):
@@ -110,7 +81,7 @@ class Session:
         self._engine = engine
         self._ledger = ledger
         self._public = public
-        self.who = who
+        self.who = check_name(who)
         self._plans: OrderedDict[object, Plan] = OrderedDict()
         self._closed = False
 
@@ -240,10 +211,9 @@ class Session:
             raise ValueError("this session is closed; open it again")
         options = options or Options()
         asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
-        if not fresh:
-            stored = self._ledger.find(plan.people, who=self.who, plan=asked, data=data)
-            if stored is not None:
-                return replace(from_bytes(stored), again=True)
+        stored = None if fresh else self._find(plan.people, asked, data)
+        if stored is not None:
+            return stored
         receipt = self._ledger.charge(
             plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
         )
@@ -257,17 +227,36 @@ class Session:
         self._ledger.record(receipt, to_bytes(answer))
         return answer
 
+    def stored(self, plan: Plan, options: Options | None = None) -> Answer | None:
+        """Return the answer that was given to a plan before, for nothing; None if there is none.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        asked = asked_of(plan, options or Options())
+        data = self._engine.version(tables_of(plan, self.catalog))
+        return self._find(plan.people, asked, data)
+
+    def _find(self, people: str, asked: str, data: str) -> Answer | None:
+        body = self._ledger.find(people, who=self.who, plan=asked, data=data)
+        if body is None or not is_readable(body):
+            return None  # an answer of a version that this one cannot read is paid for again
+        return replace(from_bytes(body), again=True)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that counts what is spent.
+
+        Guarantee: as for Ledger.
+        """
+        return self._ledger
+
     @property
     def budget(self) -> Budgets:
-        """What may still be spent, for each id space.
+        """What may still be spent, for each id space: by this analyst, and in all.
 
         Guarantee: none needed; it depends on what was spent alone.
         """
-        found = []
-        for people, purse in self.catalog.purses:
-            left, slack = self._ledger.left(people, self.who)
-            found.append(Left(people, left, purse.budget.cap, slack))
-        return Budgets(found)
+        return left_of(self._ledger, (people for people, _ in self.catalog.purses), self.who)
 
     def close(self) -> None:
         """Let go of the engine and the ledger.

@@ -29,6 +29,8 @@ CHARGE = Charge(
     slack=Fraction(0),
     left=Price(PURE, 1_500_000_000),
     slack_left=Fraction(1, 10**6),
+    who="ann",
+    head="cd" * 32,
 )
 
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
@@ -42,6 +43,19 @@ def test_moments_and_booleans_come_back() -> None:
     back = from_bytes(to_bytes(found))
     assert back == found
     assert back.columns[1].values[0] is True
+
+
+def test_who_was_charged_and_where_the_chain_stood_come_back() -> None:
+    back = from_bytes(to_bytes(FULL))
+    assert (back.charge.who, back.charge.head) == ("ann", "cd" * 32)
+    assert back.receipt == FULL.receipt == f"people:3:{'cd' * 32}"
+
+
+def test_that_an_answer_was_given_again_is_no_part_of_it() -> None:
+    again = replace(FULL, again=True)
+    assert again == FULL
+    assert to_bytes(again) == to_bytes(FULL)
+    assert not from_bytes(to_bytes(again)).again
 
 
 def test_a_charge_in_one_renyi_order_comes_back() -> None:

@@ -62,3 +62,10 @@ def test_a_terminal_that_knows_ascii_alone_gets_ascii(folder: Path) -> None:
     show(folder, Console(file=page, width=80, highlight=False))
     page.flush()
     assert b"+/- 150" in raw.getvalue()
+
+
+def test_the_ledger_is_shown(folder: Path) -> None:
+    page = " ".join(shown(folder, 100).split())
+    assert "asked again the first question gets its stored answer" in page
+    assert "too much this asks for epsilon 3, but epsilon 0.6595 is left" in page
+    assert "verified 13 entries, 6 charges, 6 answers" in page

@@ -30,7 +30,7 @@ def test_a_database_spills_no_more_than_it_may(tmp_path: Path) -> None:
     assert 0 < int(largest_spill(tmp_path).removesuffix("B")) <= 50 * 10**9
     for limit, shown in (("1GB", "953.6 MiB"), (None, None)):
         database = Database(
-            Sources((), {}, {}, {}, {}), threads=1, memory_limit=None, spill_limit=limit
+            Sources((), {}, {}, {}, {}, {}), threads=1, memory_limit=None, spill_limit=limit
         )
         with database.connection() as connection:
             question = "SELECT current_setting('max_temp_directory_size')"

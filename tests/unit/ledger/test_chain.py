@@ -50,7 +50,16 @@ def test_an_entry_about_an_analyst_that_was_changed_is_refused() -> None:
     change(store, 4, used=0)
     pay(ledger, who="bob")
     for use in (lambda: pay(ledger, who="ann"), lambda: in_memory(store=store)):
-        with pytest.raises(LedgerError, match="entry 4 of 'people' does not have the hash"):
+        with pytest.raises(LedgerError, match=r"lost sight of what 'ann' has used|entry 4 of"):
+            use()
+
+
+def test_an_entry_about_an_analyst_that_is_no_longer_found_is_missed() -> None:
+    store, ledger = spent()
+    pay(ledger, who="bob")
+    del store._own["people", "ann"]
+    for use in (lambda: pay(ledger, who="ann"), lambda: in_memory(store=store)):
+        with pytest.raises(LedgerError, match=r"lost sight of what 'ann' has used|not add up"):
             use()
 
 

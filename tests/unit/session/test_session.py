@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 import sordino as so
 from sordino.engine.duckdb import DuckdbEngine
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, SealedError
-from sordino.ledger.memory import MemoryLedger
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.opening import open_ledger
 from sordino.query.frames import frame_catalog
 from sordino.session import Session
 
@@ -41,13 +43,16 @@ class Interrupted:
     def run(self, *_: object, **__: object) -> Any:
         raise self.error
 
+    def version(self, tables: Iterable[str]) -> str:
+        return " ".join(tables)
+
     def close(self) -> None:
         """There is nothing to let go of."""
 
 
 def broken(error: BaseException) -> Session:
     catalog = frame_catalog(FRAME, unit="person", epsilon=1)
-    return Session(catalog, engine=Interrupted(error), ledger=MemoryLedger(catalog))
+    return Session(catalog, engine=Interrupted(error), ledger=open_ledger(catalog, None))
 
 
 def number(answer: so.Answer, title: str) -> Any:
@@ -124,11 +129,12 @@ def test_nothing_is_looked_at_before_the_charge(monkeypatch: pytest.MonkeyPatch)
 
         monkeypatch.setattr(kind, name, watched)
 
-    watch(MemoryLedger, "charge")
+    watch(Ledger, "find")
+    watch(Ledger, "charge")
     watch(DuckdbEngine, "run")
-    watch(MemoryLedger, "record")
+    watch(Ledger, "record")
     data.ask("SELECT COUNT(*) FROM data", epsilon=1)
-    assert seen == ["charge", "run", "record"]
+    assert seen == ["find", "charge", "run", "record"]
 
 
 def test_one_price_must_be_stated() -> None:
@@ -155,10 +161,10 @@ def test_a_plan_is_made_once_for_each_way_of_asking() -> None:
     assert data.plan(sql, within={"COUNT(*)": 5}) is data.plan(sql, within={"COUNT(*)": 5})
 
 
-def test_the_same_question_twice_is_charged_twice_and_drawn_twice() -> None:
+def test_a_fresh_answer_to_the_same_question_is_charged_and_drawn_again() -> None:
     data = session()
     sql = "SELECT ward, SUM(cost) AS total FROM data GROUP BY ward"
-    one, other = data.ask(sql, epsilon=1), data.ask(sql, epsilon=1)
+    one, other = data.ask(sql, epsilon=1), data.ask(sql, epsilon=1, fresh=True)
     assert left(data) == "epsilon 8"
     assert [c.value for c in one["total"]] != [c.value for c in other["total"]]  # 2**-60 by chance
 
@@ -202,7 +208,7 @@ def test_an_answer_is_recorded_once() -> None:
     data = session()
     plan = data.plan("SELECT COUNT(*) FROM data", epsilon=1)
     receipt = data._ledger.charge(
-        plan.people, plan.loss, slack=plan.slack, fingerprint=plan.fingerprint, who="owner"
+        plan.people, plan.loss, slack=plan.slack, plan=plan.fingerprint, who="owner"
     )
     data._ledger.record(receipt, b"answer")
     with pytest.raises(LedgerError):

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger on SQLite: charged and recorded answers beside bare commits, and a long ledger."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from sordino.errors import BudgetExceeded
+from sordino.ledger import rules
+from sordino.ledger.anchor import Anchor
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.rules import Note, Wanted
+from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.terms import terms_of
+from sordino.privacy import losses
+from sordino.query import declare
+from sordino.query.catalog import Catalog
+
+ROUNDS, ANSWERS = 9, 200
+ENTRIES = 1_000_000
+LEAST_SHARE = 500 / 1_400  # answers for each bare commit
+MOST_BESIDE = 0.15  # milliseconds of an answer beside its two commits
+MOST_GROWTH = 1.5
+PEOPLE, WHO, DATA = "people", "analyst", "d" * 64
+BODY = b"{" + b" " * 1_500 + b"}"
+LOSS, HUGE = losses.pure(epsilon=Fraction(1, 1000)), losses.pure(epsilon=10**6)
+_NUMBERS = count()
+
+
+def run(console: Console) -> int:
+    """Print the tables; return how many figures fall short."""
+    with TemporaryDirectory(prefix="sordino-ledger-", dir=Path.cwd()) as folder:
+        missed = _answers(console, Path(folder)) + _growth(console, Path(folder))
+    console.print()
+    return missed
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Ledger]:
+    purses = ((PEOPLE, declare.purse(epsilon=10**5)),)
+    terms = terms_of(Catalog(tables=(), purses=purses))
+    ledger = Ledger(SqliteStore(path), terms, anchor=Anchor(path.with_suffix(".heads")))
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def answer(ledger: Ledger) -> None:
+    """Charge and record one answer."""
+    plan = sha256(str(next(_NUMBERS)).encode()).hexdigest()
+    receipt = ledger.charge(PEOPLE, LOSS, slack=Fraction(0), plan=plan, who=WHO, data=DATA)
+    ledger.record(receipt, BODY)
+
+
+def seconds(work: Callable[[], object], times: int) -> float:
+    """Return the seconds that one of many takes."""
+    begun = perf_counter()
+    for _ in range(times):
+        work()
+    return (perf_counter() - begun) / times
+
+
+def _answers(console: Console, folder: Path) -> int:
+    bare = sqlite3.connect(folder / "bare", isolation_level=None)
+    for setting in ("journal_mode = WAL", "synchronous = FULL"):
+        bare.execute(f"PRAGMA {setting}")
+    bare.execute("CREATE TABLE t (x INTEGER)")
+    commits, answers = [], []
+    with opened(folder / "answers") as ledger:
+        answer(ledger)
+        for _ in range(ROUNDS):  # in turn, so that both meet the same disk
+            commits.append(seconds(lambda: bare.execute("INSERT INTO t VALUES (1)"), 2 * ANSWERS))
+            answers.append(seconds(lambda: answer(ledger), ANSWERS))
+    bare.close()
+    commit, each = median(commits), median(answers)
+    beside = median((a - 2 * c) * 1_000 for a, c in zip(answers, commits, strict=True))
+    table = Table(title="Charged and recorded answers, one writer, SQLite with full syncs")
+    for heading in (
+        "answers/s",
+        "bare commits/s",
+        "ratio",
+        "at least",
+        "beside, ms",
+        "at most",
+        "",
+    ):
+        table.add_column(heading, justify="right")
+    reached = commit / each >= LEAST_SHARE and beside <= MOST_BESIDE
+    table.add_row(
+        f"{1 / each:,.0f}",
+        f"{1 / commit:,.0f}",
+        f"{commit / each:.2f}",
+        f"{LEAST_SHARE:.2f}",
+        f"{beside:.3f}",
+        f"{MOST_BESIDE}",
+        "ok" if reached else "[bold red]missed[/]",
+    )
+    console.print(table)
+    return not reached
+
+
+def _growth(console: Console, folder: Path) -> int:
+    table = Table(title=f"An empty ledger and one of {ENTRIES:,} entries: microseconds")
+    for heading in ("", "empty", "long", "ratio", "at most", ""):
+        table.add_column(heading, justify="right" if heading else "left")
+    missed = 0
+    with opened(folder / "empty") as empty, opened(folder / "long") as long:
+        answer(empty)
+        _fill(long)
+        for name, work, times in _WORK:
+            pairs = [
+                (seconds(partial(work, empty), times), seconds(partial(work, long), times))
+                for _ in range(ROUNDS)
+            ]
+            small, large = (median(side) for side in zip(*pairs, strict=True))
+            growth = median(b / a for a, b in pairs)
+            missed += growth > MOST_GROWTH
+            shown = "ok" if growth <= MOST_GROWTH else "[bold red]missed[/]"
+            table.add_row(
+                name,
+                f"{small * 1e6:.0f}",
+                f"{large * 1e6:.0f}",
+                f"{growth:.2f}",
+                f"{MOST_GROWTH}",
+                shown,
+            )
+    console.print(table)
+    return missed
+
+
+def _refused(ledger: Ledger) -> None:
+    try:
+        ledger.charge(PEOPLE, HUGE, slack=Fraction(0), plan="p", who=WHO, data=DATA)
+    except BudgetExceeded:
+        return
+    raise AssertionError("this charge was more than the budget")
+
+
+_WORK: tuple[tuple[str, Callable[[Ledger], object], int], ...] = (
+    ("what is left", lambda ledger: ledger.left(PEOPLE, WHO), 500),
+    ("a refusal", _refused, 500),
+    (
+        "a stored answer",
+        lambda ledger: ledger.find(PEOPLE, who=WHO, plan=sha256(b"0").hexdigest(), data=DATA),
+        500,
+    ),
+    ("charge and record", answer, 100),
+)
+
+
+def _fill(ledger: Ledger) -> None:
+    """Add entries as charges and answers would, many in a transaction."""
+    answer(ledger)
+    chain, store, told = ledger.chain, ledger.store, sha256(BODY).hexdigest()
+    currency, note = ledger.terms[PEOPLE].budget.currency, Note("2026-01-01T00:00:00Z")
+    for _ in track(range(ENTRIES // 20_000), description="filling a ledger", transient=True):
+        with store.write(PEOPLE) as pages:
+            last = pages.last(PEOPLE)
+            if last is None:
+                raise AssertionError("an answer was recorded")
+            for _ in range(10_000):
+                wanted = Wanted(WHO, 1_000_000, 0, f"{next(_NUMBERS):064x}", DATA)
+                draft = rules.charged(last, last, wanted, currency, note)
+                charge = chain.append(pages, draft, last)
+                last = chain.append(
+                    pages, rules.answered(charge, charge, charge, told, note), charge
+                )
+                pages.keep(PEOPLE, charge.number, BODY)

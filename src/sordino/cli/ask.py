@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sordino ask`: the answer with its error bars, what it cost, and what is left."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+import sordino as so
+from sordino.answer import Answer, Column
+from sordino.answer.codec import columns_to_json
+from sordino.cli.exits import INTERRUPTED
+from sordino.cli.question import Wish, read_sql
+from sordino.cli.reading import check_target
+from sordino.cli.shown import (
+    and_delta,
+    console_for,
+    facts_of,
+    more_in_words,
+    more_like,
+    notes_of,
+    plain,
+    table_of,
+)
+from sordino.query.toml import read_catalog
+from sordino.release import Options
+from sordino.session import Left
+from sordino.session.session import OWNER
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was typed."""
+
+    sql: str
+    wish: Wish
+    catalog: Path
+    who: str
+    fresh: bool
+    receipt: str | None
+    options: Options
+    plot: Path | None
+    csv: Path | None
+    as_json: bool
+
+
+def ask(request: Request) -> None:
+    """Ask, and print the answer; what can be checked beforehand is checked before the charge."""
+    asked = request.wish.asked()
+    catalog = read_catalog(request.catalog)
+    _check_plot(request.plot)
+    for path in (request.plot, request.csv):
+        check_target(path, catalog)
+    try:
+        with so.open(catalog, who=request.who, receipt=request.receipt) as session:
+            plan = session.plan(read_sql(request.sql), **asked)
+            answer = session.answer(plan, request.options, fresh=request.fresh)
+            left = next(one for one in session.budget if one.people == plan.people)
+    except KeyboardInterrupt:
+        typer.echo("sordino: interrupted; what was charged stays charged", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if request.as_json:
+        typer.echo(json.dumps(answer_as_json(answer, left), indent=2))
+    else:
+        show_answer(console_for(), answer, left)
+    if request.csv is not None:
+        _write_csv(answer, request.csv)
+        typer.echo(f"wrote {request.csv}", err=True)
+    if request.plot is not None:
+        answer.plot(request.plot)
+        typer.echo(f"wrote {request.plot}", err=True)
+
+
+def show_answer(console: Console, answer: Answer, left: Left) -> None:
+    """Print an answer: its table, the price, what is left, and what the error bars do not cover."""
+    charge = answer.charge
+    price = and_delta(charge.price, charge.slack)
+    more = more_like(charge.price, charge.slack, left.left, left.delta)
+    whose = "" if charge.who == OWNER else f" for {charge.who}"
+    sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
+    console.print(table_of(answer, console))
+    console.print()
+    console.print(
+        facts_of(
+            [
+                ("price", f"answered before: nothing was charged ({price} then)")
+                if answer.again
+                else ("price", price),
+                ("left", f"{left.left}{whose} of {left.cap}, {more_in_words(more)}"),
+                ("error bars", plain(sure, console)),
+                ("receipt", answer.receipt),
+            ]
+        )
+    )
+    if answer.notes:
+        console.print(notes_of(plain(note, console) for note in answer.notes))
+
+
+def answer_as_json(answer: Answer, left: Left) -> dict[str, Any]:
+    """Return an answer for programs: its rows by title, the price, what is left, the receipt."""
+    charge = answer.charge
+    columns = [
+        (column.title, _cells(column, kept["values"]))
+        for column, kept in zip(answer.columns, columns_to_json(answer.columns), strict=True)
+    ]
+    return {
+        "columns": [
+            {"title": column.title, "type": column.type.value, "kind": column.kind}
+            for column in answer.columns
+        ],
+        "rows": [{title: cells[row] for title, cells in columns} for row in range(len(answer))],
+        "confidence": float(answer.confidence),
+        "notes": list(answer.notes),
+        "again": answer.again,
+        "people": charge.people,
+        "who": charge.who,
+        "price": str(charge.price),
+        "price_nanos": charge.price.nanos,
+        "delta": float(charge.slack),
+        "left": str(left.left),
+        "left_nanos": left.left.nanos,
+        "delta_left": float(left.delta),
+        "more_like_this": more_like(charge.price, charge.slack, left.left, left.delta),
+        "receipt": answer.receipt,
+    }
+
+
+def _cells(column: Column, values: list[Any]) -> list[Any]:
+    """Return the values of a column as JSON; those with error bars as objects."""
+    if column.low is None or column.high is None:
+        return values
+    ends = zip(values, column.half_widths, column.low, column.high, strict=True)
+    return [
+        {"value": value, "half_width": half_width, "low": low, "high": high}
+        for value, half_width, low, high in ends
+    ]
+
+
+def _check_plot(path: Path | None) -> None:
+    if path is None:
+        return
+    if path.suffix not in _PICTURES:
+        raise ValueError(f"a picture is written to a file ending in {', '.join(_PICTURES)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ValueError("--plot needs matplotlib: pip install 'sordino[plot]'")
+
+
+def _write_csv(answer: Answer, path: Path) -> None:
+    """Write each noisy column followed by its half-widths and both ends."""
+    table = answer.to_arrow()
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.column_names)
+        writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How commands end: one message that says what is wrong, and a number that says of what kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from sordino.errors import BudgetError, LedgerError, QueryError, SealedError, SordinoError
+
+FAILED = 1  # after the charge, or the output could not be written, or a check found errors
+WRONG = 2  # the question, an argument, or the catalog
+REFUSED = 3  # by the budget
+UNUSABLE = 4  # the ledger
+INTERRUPTED = 130
+
+MEANINGS = (
+    "Exit codes: 0 all is well; 1 it failed; 2 the request is wrong; 3 the budget says no; "
+    "4 the ledger cannot be used; 130 interrupted."
+)
+
+
+def code_of(error: Exception) -> int:
+    """Return the exit code of an error."""
+    match error:
+        case BudgetError():
+            return REFUSED
+        case LedgerError():
+            return UNUSABLE
+        case SealedError():
+            return FAILED
+        case _:
+            return WRONG
+
+
+def error_as_json(error: Exception) -> dict[str, object]:
+    """Return an error in the one shape that all errors have."""
+    if isinstance(error, QueryError):
+        return error.as_json()
+    code = error.code if isinstance(error, SordinoError) else "argument"
+    hint = getattr(error, "hint", "")
+    return {"code": code, "message": str(error), "why": "", "hint": hint, "span": None}
+
+
+@contextmanager
+def refusals(*, as_json: bool = False) -> Iterator[None]:
+    """Show an error as one message on standard error, and leave with its code."""
+    try:
+        yield
+    except (SordinoError, ValueError, TypeError) as error:
+        said = json.dumps(error_as_json(error)) if as_json else f"sordino: {error}"
+        typer.echo(said, err=True)
+        raise typer.Exit(code_of(error)) from None

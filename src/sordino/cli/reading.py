@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a ledger without making one, and writing files without harming one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sordino.errors import LedgerError
+from sordino.ledger.anchor import Anchor
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.opening import check_never_made, open_ledger
+from sordino.query.catalog import Book, Catalog, CsvFile, DuckdbTable, ParquetFile
+
+
+@contextmanager
+def ledger_of(catalog: Catalog) -> Iterator[Ledger]:
+    """Open the ledger of a catalog; one that is not there yet is imagined in memory, not made."""
+    book = catalog.book
+    ledger = open_ledger(catalog, book if is_there(book) else None)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def is_there(book: Book | None) -> bool:
+    """Tell whether there is a ledger; raises LedgerError if there has been one."""
+    if book is None:
+        return False
+    if not isinstance(book.place, Path) or book.place.exists():
+        return True
+    if book.anchor is not None:
+        check_never_made(Anchor(book.anchor), book.place)
+    return False
+
+
+def check_there(catalog: Catalog) -> Book:
+    """Return where the ledger is; raises LedgerError if nothing was asked yet."""
+    book = catalog.book
+    if book is None or not is_there(book):
+        place = "" if book is None else f" {str(book.place)!r}"
+        raise LedgerError(f"there is no ledger{place} yet; the first question makes it")
+    return book
+
+
+def check_target(path: Path | None, catalog: Catalog) -> None:
+    """Refuse to write over what is needed: the catalog, the data, the ledger and what goes with it.
+
+    It is looked at before anything is charged, and so is whether the folder is there.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder; name a file to write")
+    if path.exists() and any(one.exists() and path.samefile(one) for one in _needed(catalog)):
+        raise ValueError(f"{str(path)!r} belongs to the catalog; write to another file")
+
+
+def _needed(catalog: Catalog) -> Iterator[Path]:
+    if catalog.path is not None:
+        yield catalog.path
+    book = catalog.book
+    if book is not None:
+        if isinstance(book.place, Path):
+            yield from (book.place.with_name(book.place.name + end) for end in ("", "-wal", "-shm"))
+        yield from (path for path in (book.anchor, book.key) if path is not None)
+    for table in catalog.tables:
+        if isinstance(table.source, ParquetFile | CsvFile | DuckdbTable):
+            yield from table.source.path.parent.glob(table.source.path.name)

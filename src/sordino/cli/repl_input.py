@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading statements: line by line from a terminal or a pipe, with a history of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import typer
+
+from sordino.cli.repl_words import DELIMITERS, completer
+from sordino.query.catalog import Catalog
+
+PROMPT, CONTINUED = "sordino> ", "     ... "
+_KEPT = 1_000  # statements
+_PARTS = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|.", re.DOTALL)
+
+
+def is_ended(text: str) -> bool:
+    """Tell whether a statement ends with a semicolon that is neither text nor a remark.
+
+    >>> is_ended("SELECT 1 ;  -- one"), is_ended("SELECT ';"), is_ended("SELECT 1 --;")
+    (True, False, False)
+    """
+    parts = [part for part in _PARTS.findall(text) if not part.startswith(("--", "/*"))]
+    return "".join(parts).rstrip().endswith(";") and "'" not in parts and '"' not in parts
+
+
+def statements(read: Callable[[str], str], *, watched: bool) -> Iterator[str]:
+    """Return statements, and lines that begin with a backslash, until there is no more input.
+
+    A statement ends with a semicolon, or before an empty line. An interrupt forgets what was typed.
+    """
+    lines: list[str] = []
+    while True:
+        try:
+            line = read(CONTINUED if lines else PROMPT)
+        except KeyboardInterrupt:
+            typer.echo()
+            lines.clear()
+            continue
+        except EOFError:
+            break
+        if not lines and (not line.strip() or line.lstrip().startswith("\\")):
+            if line.strip():
+                yield line.strip()
+            continue
+        if line.strip():
+            lines.append(line)
+        if not line.strip() or is_ended("\n".join(lines)):
+            yield "\n".join(lines)
+            lines.clear()
+    if watched:
+        typer.echo()
+    elif lines:
+        yield "\n".join(lines)
+
+
+def read_pipe(prompt: str) -> str:
+    """Return the next line of standard input; no prompt is shown."""
+    del prompt
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
+
+
+def history_file() -> Path:
+    """Return where statements are remembered: in the folder for the state of programs."""
+    stated = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(stated) if Path(stated).is_absolute() else Path.home() / ".local" / "state"
+    return state / "sordino" / "history"
+
+
+class Terminal:
+    """Lines from a terminal, with editing, completion and, if there is a file, a history in it."""
+
+    def __init__(self, catalog: Catalog, commands: Sequence[str], history: Path | None) -> None:
+        self._history = history
+        self._typed: list[str] = []  # of the statement that is being typed
+        self._readline: ModuleType | None = None
+        with suppress(ImportError):
+            import readline  # not everywhere; lines are then read without it
+
+            self._readline = readline
+            old = "libedit" in (readline.__doc__ or "")
+            readline.parse_and_bind("bind ^I rl_complete" if old else "tab: complete")
+            readline.set_completer_delims(DELIMITERS)
+            readline.set_completer(completer(catalog, commands, self._before))
+            readline.set_auto_history(False)
+            for line in self._remembered():
+                readline.add_history(line)
+
+    def read(self, prompt: str) -> str:
+        """Return the next line that is typed."""
+        if prompt == PROMPT:
+            self._typed.clear()
+        line = input(prompt)
+        self._typed.append(line)
+        return line
+
+    def remember(self, statement: str) -> None:
+        """Keep a statement, on one line unless a remark would swallow what follows it."""
+        lines = statement.splitlines() if "--" in statement else [" ".join(statement.split("\n"))]
+        if self._readline is not None:
+            for line in lines:
+                self._readline.add_history(line)
+        if self._history is not None:
+            with suppress(OSError):  # asking goes on without it
+                _append(self._history, lines)
+
+    def close(self) -> None:
+        """Let go of the completion, which holds on to the catalog."""
+        if self._readline is not None:
+            self._readline.set_completer(None)
+            self._readline.set_auto_history(True)
+
+    def _before(self) -> str:
+        """Return all of the statement before the word that is being completed."""
+        found = self._readline
+        line = "" if found is None else found.get_line_buffer()[: found.get_begidx()]
+        return "\n".join([*self._typed, line])
+
+    def _remembered(self) -> list[str]:
+        if self._history is None:
+            return []
+        try:
+            lines = self._history.read_text("utf-8", "replace").splitlines()
+            if len(lines) > 2 * _KEPT:
+                self._history.unlink()
+                _append(self._history, lines[-_KEPT:])
+        except OSError:
+            return []
+        return lines[-_KEPT:]
+
+
+def _append(path: Path, lines: list[str]) -> None:
+    """Add to a file that only its owner can read."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    held = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with open(held, "a", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+        file.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of the ledger: what is spent gets lost, is counted wrong, or is given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from sordino.ledger import amend, entry, rules, sqlite, sqlite_file, terms, verify
+from sordino.ledger.chain import Chain
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.memory import MemoryStore
+from sordino.ledger.postgres_pages import PostgresPages
+from sordino.ledger.receipt import Receipt
+from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.terms import Amount
+from sordino.privacy.currency import Currency
+from sordino.session import asked, opening, session
+from sordino.session.session import Session
+from tests.attack.mutants.rewrite import rewritten
+
+Mutant = Callable[[], AbstractContextManager[Any]]
+
+
+def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
+    return lambda: rewritten(function, old, new)
+
+
+def _stating(module: ModuleType, name: str, old: str, new: str) -> Mutant:
+    """Let a constant read otherwise; a tuple of statements is changed in all of them."""
+    value = getattr(module, name)
+    if isinstance(value, str):
+        changed: object = value.replace(old, new)
+    else:
+        changed = tuple(each.replace(old, new) for each in value)
+    assert changed != value, f"{name} no longer says {old!r}; rewrite the mutant"
+    return lambda: mock.patch.object(module, name, changed)
+
+
+def _all(*mutants: Mutant) -> Mutant:
+    """Put several faults in at once: what one layer misses, another one would find."""
+
+    @contextmanager
+    def together() -> Iterator[None]:
+        with ExitStack() as stack:
+            for mutant in mutants:
+                stack.enter_context(mutant())
+            yield
+
+    return together
+
+
+def _without_triggers(*names: str) -> Mutant:
+    """Make files that lack some triggers, and do not miss them."""
+    words = {sql: sql.split()[2] for sql in sqlite_file.TRIGGERS}
+    assert set(names) <= set(words.values()), "triggers have other names now; rewrite the mutant"
+    kept = {
+        name: tuple(sql for sql in getattr(sqlite_file, name) if words.get(sql) not in names)
+        for name in ("SCHEMA", "TRIGGERS")
+    }
+    return lambda: mock.patch.multiple(sqlite_file, **kept)
+
+
+@contextmanager
+def _paid_with_the_answer() -> Iterator[None]:
+    """Write a charge down together with its answer, which would need but one sync."""
+    charge, record = Ledger.charge, Ledger.record
+    waiting: dict[Ledger, Callable[[], Receipt]] = {}
+
+    def later(ledger: Ledger, *what: Any, **more: Any) -> Receipt:
+        waiting[ledger] = lambda: charge(ledger, *what, **more)
+        return charge(Ledger(MemoryStore(), ledger.terms), *what, **more)
+
+    def both(ledger: Ledger, receipt: Receipt, body: bytes) -> None:
+        del receipt
+        record(ledger, waiting.pop(ledger)(), body)
+
+    with mock.patch.multiple(Ledger, charge=later, record=both):
+        yield
+
+
+@contextmanager
+def _refunded() -> Iterator[None]:
+    """Give a charge back when the engine fails."""
+    run = "sealed = self._engine.run(plan.bounded, receipt, salt=salt)\n"
+    careful = (
+        f"try:\n            {run}"
+        "        except BaseException:\n            refund(self._ledger, receipt)\n            raise\n"
+    )
+    with (
+        mock.patch.object(session, "refund", _refund, create=True),
+        rewritten(Session.answer, run, careful),
+    ):
+        yield
+
+
+def _refund(ledger: Ledger, receipt: Receipt) -> None:
+    """Take the last entry away, with all that would hinder it put out of the way."""
+    store: Any = ledger.store
+    store = getattr(store, "_store", store)
+    if isinstance(store, MemoryStore):
+        store._cut(receipt.people, receipt.number - 1, len(store._bodies))
+    else:
+        with store.write(receipt.people):
+            store._connection.execute("DROP TRIGGER entries_deletes")
+            store._connection.execute("DELETE FROM entries WHERE hash = ?", (receipt.head,))
+            store._connection.execute(
+                next(sql for sql in sqlite_file.TRIGGERS if "TRIGGER entries_deletes" in sql)
+            )
+    anchor = ledger.chain._anchor
+    if anchor is not None:
+        anchor.path.unlink(missing_ok=True)
+        anchor.close()
+    ledger.chain._seen.clear()
+    ledger.chain._own.clear()
+
+
+_FITS, _NEXT = rules._check_fits, rules._next
+_WRITTEN = """    with self.store.write(people) as pages:
+        last = self.chain.last(pages, people) or self._open(pages, people, terms)
+        draft = self._charged(pages, last, wanted, terms, note)
+"""
+_CHECKED_EARLY = """    with self.store.read() as pages:
+        self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
+    with self.store.write(people) as pages:
+        last = self.chain.last(pages, people) or self._open(pages, people, terms)
+        mine = rules._own(self.chain.own(pages, last, who), who)
+        more = mine._replace(used=mine.used + price.nanos, used_slack=mine.used_slack + wanted.slack)
+        draft = rules._next(last, "charge", note, mine, more, wanted=wanted)
+"""
+
+KEEPING: dict[str, Mutant] = {
+    "the log is synced now and then": _stating(
+        sqlite_file, "_SETTINGS", "synchronous = FULL", "synchronous = NORMAL"
+    ),
+    "nothing is synced": _stating(
+        sqlite_file, "_SETTINGS", "synchronous = FULL", "synchronous = OFF"
+    ),
+    "there is no log written ahead": _all(
+        _of(sqlite_file.make_file, "journal_mode = WAL", "journal_mode = DELETE"),
+        _of(sqlite_file._check_log, 'if mode != "wal":', "if False:"),
+    ),
+    "a commit that failed is taken for one that did not": _of(
+        SqliteStore.end,
+        'self._connection.execute("COMMIT")',
+        'with __import__("contextlib").suppress(Exception): self._connection.execute("COMMIT")',
+    ),
+    "an answer is given before it is recorded": _of(
+        Session.answer,
+        "self._ledger.record(receipt, to_bytes(answer))",
+        "late, self._late = getattr(self, '_late', ()), (receipt, to_bytes(answer))\n"
+        "    if late: self._ledger.record(*late)",
+    ),
+    "a charge is written with its answer": _paid_with_the_answer,
+    "a charge is given back when the engine fails": _refunded,
+    "a transaction begins without a lock": _of(SqliteStore.write, "BEGIN IMMEDIATE", "BEGIN"),
+    "no row is locked in PostgreSQL": _of(
+        PostgresPages.lock, "if self._one(_LOCK, people) is None:", "if False:"
+    ),
+    "a charge is checked before the lock is taken": _of(Ledger.charge, _WRITTEN, _CHECKED_EARLY),
+    "a connection is kept over a fork": _all(
+        _of(SqliteStore.hold, "self.part()", "pass"),
+        _of(sqlite._check_not_inherited, "if any(", "if False and any("),
+    ),
+    "a file that was exchanged is not noticed": _of(
+        SqliteStore._check_file, "if not same:", "if False:"
+    ),
+    "rows can be changed": _without_triggers("entries_updates"),
+    "rows can be deleted": _without_triggers("entries_deletes"),
+    "rows can be put in the place of others": _without_triggers("entries_once"),
+    "the file lets more be spent than there is": _without_triggers("entries_fit"),
+    "the file lets sums be forged": _without_triggers("entries_follow"),
+    "the file lets sums of an analyst be forged": _without_triggers("entries_own"),
+    "the file lets answers be kept that nobody paid for": _without_triggers("entries_paid_for"),
+    "the file lets bodies be kept without an entry": _without_triggers("answers_paid_for"),
+}
+
+COUNTING: dict[str, Mutant] = {
+    "sums are added up as floats": _of(
+        _NEXT, "spent=last.spent + price,", "spent=int((last.spent / 1e9 + price / 1e9) * 1e9),"
+    ),
+    "prices are rounded down": _of(Currency.price_if_finite, "math.ceil(", "max(1, math.floor)("),
+    "the slack is rounded down": _of(terms.slack_up, "math.ceil", "math.floor"),
+    "shares are rounded up": _of(Amount.part, "math.floor", "math.ceil"),
+    "one nano too much is granted": _of(
+        _FITS, "if wanted.price > left.nanos:", "if wanted.price > left.nanos + 1:"
+    ),
+    "the last nano is refused": _of(
+        _FITS, "if wanted.price > left.nanos:", "if wanted.price >= left.nanos:"
+    ),
+    "the slack is not held to its cap": _of(_FITS, "if wanted.slack > left.slack:", "if False:"),
+    "a negative slack is a refund": _of(_FITS, " or wanted.slack < 0", ""),
+    "one question may cost all": _of(_FITS, "if last.most is not None and", "if False and"),
+    "the share of an analyst is ignored": _of(
+        rules._least, "left if share is None else min(left, share - used)", "left"
+    ),
+    "whoever has no share has everything": _of(
+        rules.room, "share, share_slack = last.others, last.others_slack", "pass"
+    ),
+    "what is kept for others is spent": _of(
+        rules.room, "last.cap - last.spent - last.held + mine.unspent", "last.cap - last.spent"
+    ),
+    "other data begins anew": _of(
+        _NEXT,
+        "spent=last.spent + price,",
+        "spent=price + (last.spent if not wanted or last.data in ('', wanted.data) else 0),",
+    ),
+    "every table has a budget of its own": _all(
+        _of(
+            Session.answer,
+            "plan.people, plan.loss",
+            "' '.join(sorted(tables_of(plan, self.catalog))), plan.loss",
+        ),
+        _of(
+            Ledger._terms,
+            "return self.terms[people]",
+            "return self.terms.get(people, *self.terms.values())",
+        ),
+    ),
+    "new limits forget what was spent": _of(rules.limited, "spent=last.spent,", "spent=0,"),
+    "the cap is what the catalog says": _of(
+        Ledger._charged,
+        "own = self.chain.own(pages, last, wanted.who)",
+        "own = self.chain.own(pages, last, wanted.who)\n"
+        "        last = last._replace(cap=terms.caps.cap.nanos)",
+    ),
+    "other limits than those on record are not noticed": _of(
+        Ledger.check_terms, "if found:", "if False:"
+    ),
+    "a change of limits is not put on record": _of(
+        amend.amend_space, "if _limits(last) != _limits(", "if False and _limits("
+    ),
+    "currencies are not compared": _of(
+        Ledger._check_currency, "if counted not in", "if False and counted not in"
+    ),
+}
+
+BELIEVING: dict[str, Mutant] = {
+    "a charge pays for two answers": _all(
+        _of(Ledger.record, " or not unpaid", ""),
+        _of(MemoryStore.keep, "if (people, charge) in self._bodies:", "if False:"),
+    ),
+    "the answer of another analyst is given": _stating(
+        sqlite, "_ASKED", "who = ?", "(who = ? OR TRUE)"
+    ),
+    "the answer of other data is given": _stating(
+        sqlite, "_ASKED", "data = ?", "(data = ? OR TRUE)"
+    ),
+    "the answer of other options is given": _of(
+        asked.asked_of, "{plan.fingerprint} {astuple(options)}", "{plan.fingerprint}"
+    ),
+    "an answer that was changed is given": _of(
+        Ledger.find, "if not isinstance(body, bytes) or", "if False and"
+    ),
+    "the hash leaves the price out": _of(
+        entry.hash_of, "*entry[:-1]", "*entry._replace(price=0)[:-1]"
+    ),
+    "the hash leaves out what came before": _of(entry.hash_of, "(before, *", "('', *"),
+    "hashes are not compared": _of(Chain.check_hash, "if not fits:", "if False:"),
+    "the key is not used": _of(entry.digest_with, "if key is None:", "if True:"),
+    "the anchor is never written": _of(Chain.saw, "if self._anchor is not None:", "if False:"),
+    "the anchor is never read": _of(
+        Chain.__init__, "{} if anchor is None else anchor.all()", "{}"
+    ),
+    "the anchor is written before the commit": _of(
+        Ledger.charge,
+        "entry = self.chain.append(pages, draft, last)",
+        "entry = self.chain.append(pages, draft, last); self.chain.saw(entry)",
+    ),
+    "a receipt counts by its number alone": _of(Chain.check, " or found.hash != seen.head", ""),
+    "a receipt is not looked at": _of(
+        opening.open_catalog, "if receipt is not None:", "if False:"
+    ),
+    "a process forgets what it has seen": _of(
+        Chain.last, "if known is not None:", "if False:"
+    ),
+    "what analysts have used need not add up": _of(Ledger._check_used, "if used !=", "if () !="),
+    "verifying adds nothing up": _of(verify._Walk.step, "if follows != entry:", "if False:"),
+}  # fmt: skip
+
+LEDGER: dict[str, Mutant] = {**KEEPING, **COUNTING, **BELIEVING}

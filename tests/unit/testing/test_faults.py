@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from sordino.answer.codec import to_bytes
+from sordino.engine.sealed import Sealed
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.memory import MemoryStore
+from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.terms import terms_of
+from sordino.query.frames import frame_catalog
+from sordino.session import Session
+from sordino.testing.faults import (
+    FaultyEngine,
+    FaultyStore,
+    Point,
+    Reached,
+    kill_at,
+    kill_at_statement,
+    send,
+    statements_of,
+)
+
+CATALOG = frame_catalog(pa.table({"person": [1, 2, 3]}), unit="person", epsilon=1)
+
+
+class Ended(Exception):
+    """Stands for the end of the process."""
+
+
+def end() -> None:
+    raise Ended
+
+
+class Three:
+    """An engine that knows one number."""
+
+    def run(self, *_: object, **__: object) -> Any:
+        return Sealed((pa.table({"s0": [3 << 16]}),))
+
+    def version(self, _tables: object) -> str:
+        return "first"
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def session(reached: Reached) -> Session:
+    book = Ledger(FaultyStore(MemoryStore(), reached), terms_of(CATALOG))
+    return Session(CATALOG, engine=FaultyEngine(Three(), reached), ledger=book)
+
+
+def ask(asking: Session, reached: Reached) -> bytes:
+    plan = asking.plan("SELECT COUNT(*) FROM data", epsilon=0.125)
+    reached(Point.PARSED)
+    seen = bytearray()
+    send(to_bytes(asking.answer(plan)), seen.extend, reached)
+    return bytes(seen)
+
+
+def test_a_question_passes_all_points_in_their_order() -> None:
+    passed: list[Point] = []
+    asking = session(passed.append)
+    first = ask(asking, passed.append)
+    assert passed == list(Point)
+    passed.clear()
+    assert ask(asking, passed.append) == first
+    assert passed == [Point.PARSED, Point.HALF_SENT, Point.SENT]
+
+
+@pytest.mark.parametrize("point", list(Point))
+def test_a_process_that_ends_at_a_point_has_paid_from_the_charge_on(point: Point) -> None:
+    reached = kill_at(point, end=end)
+    asking = session(reached)
+    with pytest.raises(Ended):
+        ask(asking, reached)
+    paid = list(Point).index(point) >= list(Point).index(Point.CHARGED)
+    assert str(asking.budget[0].left) == ("epsilon 0.875" if paid else "epsilon 1")
+
+
+def test_a_point_can_be_the_end_when_it_is_reached_again() -> None:
+    reached = kill_at(Point.SENT, nth=2, end=end)
+    asking = session(reached)
+    ask(asking, reached)
+    with pytest.raises(Ended):
+        ask(asking, reached)
+
+
+def test_half_of_the_bytes_are_sent_before_the_other_half() -> None:
+    seen = bytearray()
+    with pytest.raises(Ended):
+        send(b"12345678", seen.extend, kill_at(Point.HALF_SENT, end=end))
+    assert seen == b"1234"
+
+
+def test_statements_are_told_before_they_are_executed(tmp_path: Path) -> None:
+    told = statements_of(lambda driver: SqliteStore(tmp_path / "a", driver=driver).close())
+    place = told.index("BEGIN IMMEDIATE") + 1
+    driver = kill_at_statement(place, end=end)
+    with pytest.raises(Ended):
+        SqliteStore(tmp_path / "b", driver=driver)
+    assert (tmp_path / "a").exists()
+    assert not (tmp_path / "b").exists()
