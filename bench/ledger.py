@@ -32,7 +32,7 @@ from sordino.query.catalog import Catalog
 
 ROUNDS, ANSWERS = 9, 200
 ENTRIES = 1_000_000
-LEAST_SHARE = 500 / 1_400  # answers for each bare commit
+LEAST_ANSWERS, COMMITS = 500, 1_400  # a second, on a disk that does so many bare commits
 MOST_BESIDE = 0.15  # milliseconds of an answer beside its two commits
 MOST_GROWTH = 1.5
 PEOPLE, WHO, DATA = "people", "analyst", "d" * 64
@@ -90,22 +90,16 @@ def _answers(console: Console, folder: Path) -> int:
     commit, each = median(commits), median(answers)
     beside = median((a - 2 * c) * 1_000 for a, c in zip(answers, commits, strict=True))
     table = Table(title="Charged and recorded answers, one writer, SQLite with full syncs")
-    for heading in (
-        "answers/s",
-        "bare commits/s",
-        "ratio",
-        "at least",
-        "beside, ms",
-        "at most",
-        "",
-    ):
+    headings = ("answers/s", "at least", "bare commits/s", "ratio", "beside, ms", "at most", "")
+    for heading in headings:
         table.add_column(heading, justify="right")
-    reached = commit / each >= LEAST_SHARE and beside <= MOST_BESIDE
+    least = LEAST_ANSWERS * min(1.0, 1 / commit / COMMITS)
+    reached = 1 / each >= least and beside <= MOST_BESIDE
     table.add_row(
         f"{1 / each:,.0f}",
+        f"{least:,.0f}",
         f"{1 / commit:,.0f}",
         f"{commit / each:.2f}",
-        f"{LEAST_SHARE:.2f}",
         f"{beside:.3f}",
         f"{MOST_BESIDE}",
         "ok" if reached else "[bold red]missed[/]",

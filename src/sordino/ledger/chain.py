@@ -34,9 +34,10 @@ class Chain:
 
         Guarantee: none needed; it depends on what was spent alone.
         """
-        last, known = pages.last(people), self._seen.get(people)
-        if last is not None and last == known:
-            return last
+        known = self._seen.get(people)
+        if known is not None and pages.head(people) == (known.number, known.hash):
+            return known
+        last = pages.last(people)
         seen = self.anchored.get(people)
         if known is not None:
             seen = Seen(people, known.number, known.hash)

@@ -24,6 +24,8 @@ from sordino.privacy.currency import Price
 from sordino.privacy.loss import Loss
 
 _LONGEST_NAME = 100
+_PRICES = 256  # that are kept, because a plan may be asked again
+_NO_SLACK = Fraction(0)
 _OWNER = "owner"
 
 
@@ -72,6 +74,9 @@ class Ledger:
         self.terms = dict(terms)
         self.chain = Chain(store.identity, digest_with(key), anchor)
         self._clock = clock
+        self._price = lru_cache(_PRICES)(
+            lambda people, loss: self._terms(people).budget.price(loss)
+        )
         with store.read() as pages:
             for people in {*self.terms, *pages.spaces(), *self.chain.anchored}:
                 last = self.chain.last(pages, people)
@@ -93,7 +98,7 @@ class Ledger:
         Guarantee: as for Ledger.
         """
         terms = self._terms(people)
-        price = terms.budget.price(loss)
+        price = self._price(people, loss)
         _check_text(plan, data)
         wanted = Wanted(check_name(who), price.nanos, slack_up(slack), plan, data)
         note = Note(self._clock())
@@ -113,9 +118,9 @@ class Ledger:
             head=entry.hash,
             who=who,
             price=price,
-            slack=Fraction(wanted.slack, ATTO),
+            slack=_slack(wanted.slack),
             left=Price(price.currency, left.nanos),
-            slack_left=Fraction(left.slack, ATTO),
+            slack_left=_slack(left.slack),
             plan=plan,
             data=data,
         )
@@ -174,7 +179,7 @@ class Ledger:
         found = (
             rules.room(*_imagined(people, who, terms)) if last is None else rules.room(last, own)
         )
-        return terms.price(found.nanos), Fraction(found.slack, ATTO)
+        return terms.price(found.nanos), _slack(found.slack)
 
     def hold_to(self, seen: Seen) -> None:
         """Refuse to go on if an entry that somebody has seen is not there.
@@ -300,6 +305,10 @@ def _imagined(people: str, who: str, terms: Terms) -> tuple[Entry, Entry | None]
         last = rules.shared(last, None, share, note)
         own = last if share.who == who else own
     return last, own
+
+
+def _slack(parts: int) -> Fraction:
+    return Fraction(parts, ATTO) if parts else _NO_SLACK
 
 
 def _check_text(*texts: str) -> None:

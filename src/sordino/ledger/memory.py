@@ -70,6 +70,11 @@ class MemoryStore:
         entries = self._entries.get(people)
         return entries[-1] if entries else None
 
+    def head(self, people: str) -> tuple[int, str] | None:
+        """Return the number and the hash of the newest entry of an id space."""
+        last = self.last(people)
+        return None if last is None else (last.number, last.hash)
+
     def last_of(self, people: str, who: str) -> Entry | None:
         """Return the newest entry of an id space about an analyst."""
         return self.entry(people, self._own.get((people, who), 0))

@@ -19,6 +19,7 @@ _INSERT = (
     f"VALUES ({', '.join(['%s'] * len(FIELDS))})"
 )
 _LAST = _SELECT + "people = %s ORDER BY number DESC LIMIT 1"
+_HEAD = "SELECT number, hash FROM sordino.entries WHERE people = %s ORDER BY number DESC LIMIT 1"
 _LAST_OF = (
     _SELECT + "people = %s AND who = %s AND kind IN ('charge', 'share') "
     "ORDER BY number DESC LIMIT 1"
@@ -67,6 +68,11 @@ class PostgresPages:
     def last(self, people: str) -> Entry | None:
         """Return the newest entry of an id space."""
         return _entry(self._one(_LAST, people))
+
+    def head(self, people: str) -> tuple[int, str] | None:
+        """Return the number and the hash of the newest entry of an id space."""
+        found: tuple[int, str] | None = self._one(_HEAD, people)
+        return found
 
     def last_of(self, people: str, who: str) -> Entry | None:
         """Return the newest charge or share of an analyst in an id space."""

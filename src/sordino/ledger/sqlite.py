@@ -31,6 +31,7 @@ _NAMES = ", ".join(f'"{name}"' for name in FIELDS)
 _SELECT = f"SELECT {_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
 _INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))})"  # noqa: S608
 _LAST = _SELECT + "id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
+_HEAD = "SELECT number, hash FROM entries WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
 _LAST_OF = (
     _SELECT + "who = ? AND kind IN ('charge', 'share') AND id BETWEEN ? AND ? "
     "ORDER BY id DESC LIMIT 1"
@@ -117,6 +118,12 @@ class SqliteStore:
         """Return the newest entry of an id space."""
         first = self._first(people)
         return _entry(self._one(_LAST, first, first + ROOM - 1))
+
+    def head(self, people: str) -> tuple[int, str] | None:
+        """Return the number and the hash of the newest entry of an id space."""
+        first = self._first(people)
+        found: tuple[int, str] | None = self._one(_HEAD, first, first + ROOM - 1)
+        return found
 
     def last_of(self, people: str, who: str) -> Entry | None:
         """Return the newest charge or share of an analyst in an id space."""

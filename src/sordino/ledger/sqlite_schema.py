@@ -58,65 +58,69 @@ TABLES = (
 ) STRICT""",
 )
 
-# Every insert pays for its triggers, so each looks at a row once. That an entry follows the last
-# one needs no look: the one before it is there, and by the primary key the one itself is not.
+# Every insert pays for its triggers, so there is one for each kind of row, and it looks at each
+# other row once. That an entry is the last one needs no look: the one before it is there, and it is
+# not there itself.
+_AGAIN = "RAISE(ABORT, 'a ledger is only added to')"
+
 TRIGGERS = (
     *(
         f"CREATE TRIGGER {table}_{word}s BEFORE {word.upper()} ON {table} "
-        "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
+        f"BEGIN SELECT {_AGAIN}; END"
         for table in ("about", "spaces", "entries", "answers")
         for word in ("update", "delete")
     ),
-    *(
-        f"CREATE TRIGGER {table}_once BEFORE INSERT ON {table} BEGIN "
-        f"SELECT RAISE(ABORT, 'a ledger is only added to') WHERE EXISTS ({found}); END"
-        for table, found in (
-            ("about", "SELECT 1 FROM about"),
-            ("spaces", "SELECT 1 FROM spaces WHERE people = new.people OR place = new.place"),
-            ("entries", "SELECT 1 FROM entries WHERE id = new.id"),
-            ("answers", "SELECT 1 FROM answers WHERE id = new.id"),
-        )
-    ),
-    f"""CREATE TRIGGER entries_begin BEFORE INSERT ON entries WHEN new.number = 1 BEGIN
-  SELECT RAISE(ABORT, 'the first entry opens an id space')
-  WHERE new.spent + new.spent_slack + new.held + new.held_slack > 0 OR NOT EXISTS (
-    SELECT 1 FROM spaces WHERE people = new.people AND place = new.id / {ROOM});
+    f"""CREATE TRIGGER about_once BEFORE INSERT ON about BEGIN
+  SELECT {_AGAIN} WHERE EXISTS (SELECT 1 FROM about);
 END""",  # noqa: S608 - names of our own
-    f"""CREATE TRIGGER entries_follow BEFORE INSERT ON entries WHEN new.number > 1 BEGIN
-  SELECT RAISE(ABORT, 'an entry follows from the one before, and so do its sums')
-  WHERE NOT EXISTS (SELECT 1 FROM entries AS p
-    WHERE p.id = new.id - 1 AND p.people = new.people
-      AND new.spent = p.spent + new.price AND new.spent_slack = p.spent_slack + new.price_slack
-      AND (new.kind = 'limits' OR ({_STAYED}))
-      AND (new.who != '' OR (new.held = p.held AND new.held_slack = p.held_slack)));
+    f"""CREATE TRIGGER spaces_once BEFORE INSERT ON spaces BEGIN
+  SELECT {_AGAIN} FROM spaces WHERE people = new.people OR place = new.place;
 END""",  # noqa: S608 - names of our own
-    f"""CREATE TRIGGER entries_own BEFORE INSERT ON entries WHEN new.who != '' BEGIN
-  SELECT RAISE(ABORT, 'the sums of an analyst follow from their last entry')
-  FROM entries AS p, (
-    SELECT coalesce(max(used), 0) AS used, coalesce(max(used_slack), 0) AS used_slack,
-      coalesce(max(kept), 0) AS kept, coalesce(max(kept_slack), 0) AS kept_slack,
-      max(share) AS share, max(share_slack) AS share_slack
-    FROM (SELECT used, used_slack, kept, kept_slack, share, share_slack FROM entries
-      WHERE who = new.who AND kind IN ('charge', 'share')
-        AND id BETWEEN new.id / {ROOM} * {ROOM} AND new.id ORDER BY id DESC LIMIT 1)) AS o
-  WHERE p.id = new.id - 1 AND (
-    new.used != o.used + new.price OR new.used_slack != o.used_slack + new.price_slack
-    OR new.held != p.held - max(0, o.kept - o.used) + max(0, new.kept - new.used)
-    OR new.held_slack != p.held_slack - max(0, o.kept_slack - o.used_slack)
-      + max(0, new.kept_slack - new.used_slack)
-    OR (new.kind != 'share' AND (new.kept != o.kept OR new.kept_slack != o.kept_slack
-      OR new.share IS NOT o.share OR new.share_slack IS NOT o.share_slack)));
+    f"""CREATE TRIGGER entries_of_nobody BEFORE INSERT ON entries WHEN new.who = '' BEGIN
+  SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM entries WHERE id = new.id) THEN {_AGAIN}
+    WHEN NOT EXISTS (SELECT 1 FROM spaces WHERE people = new.people AND place = new.id / {ROOM})
+      THEN RAISE(ABORT, 'an entry belongs to an id space')
+    WHEN p.id IS NULL AND new.number > 1
+      THEN RAISE(ABORT, 'entries follow each other without a gap')
+    WHEN new.spent != coalesce(p.spent, 0) OR new.spent_slack != coalesce(p.spent_slack, 0)
+      OR new.held != coalesce(p.held, 0) OR new.held_slack != coalesce(p.held_slack, 0)
+      THEN RAISE(ABORT, 'the sums of an entry follow from the one before') END
+  FROM (SELECT 1) LEFT JOIN entries AS p ON p.id = new.id - 1 AND new.number > 1;
 END""",  # noqa: S608 - names of our own
-    """CREATE TRIGGER entries_fit BEFORE INSERT ON entries WHEN new.kind = 'charge' BEGIN
-  SELECT RAISE(ABORT, 'a charge fits the budget')
-  WHERE new.spent + new.held - max(0, new.kept - new.used) > new.cap
-    OR (new.price_slack > 0 AND new.spent_slack + new.held_slack
-      - max(0, new.kept_slack - new.used_slack) > new.cap_slack)
-    OR new.price > coalesce(new.most, new.price)
-    OR new.used > coalesce(new.share, new.others, new.used)
-    OR (new.price_slack > 0
-      AND new.used_slack > coalesce(new.share_slack, new.others_slack, new.used_slack));
-END""",
+    f"""CREATE TRIGGER entries_of_somebody BEFORE INSERT ON entries WHEN new.who != '' BEGIN
+  SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM entries WHERE id = new.id) THEN {_AGAIN}
+    WHEN p.id IS NULL OR p.people != new.people
+      THEN RAISE(ABORT, 'entries follow each other without a gap')
+    WHEN NOT ({_STAYED}) THEN RAISE(ABORT, 'only an entry of its own changes the limits')
+    WHEN new.spent != p.spent + new.price OR new.spent_slack != p.spent_slack + new.price_slack
+      OR new.used != coalesce(o.used, 0) + new.price
+      OR new.used_slack != coalesce(o.used_slack, 0) + new.price_slack
+      OR new.held != p.held - max(0, coalesce(o.kept - o.used, 0)) + max(0, new.kept - new.used)
+      OR new.held_slack != p.held_slack - max(0, coalesce(o.kept_slack - o.used_slack, 0))
+        + max(0, new.kept_slack - new.used_slack)
+      THEN RAISE(ABORT, 'the sums of an entry follow from the one before')
+    WHEN new.kind != 'share' AND (
+      new.kept != coalesce(o.kept, 0) OR new.kept_slack != coalesce(o.kept_slack, 0)
+      OR new.share IS NOT o.share OR new.share_slack IS NOT o.share_slack)
+      THEN RAISE(ABORT, 'only an entry of its own changes the share of an analyst')
+    WHEN new.kind = 'charge' AND (
+      new.spent + new.held - max(0, new.kept - new.used) > new.cap
+      OR new.price > new.most OR new.used > coalesce(new.share, new.others)
+      OR (new.price_slack > 0 AND (
+        new.spent_slack + new.held_slack - max(0, new.kept_slack - new.used_slack) > new.cap_slack
+        OR new.used_slack > coalesce(new.share_slack, new.others_slack))))
+      THEN RAISE(ABORT, 'a charge fits the budget')
+    WHEN new.kind = 'share' AND (
+      (new.held > p.held AND new.spent + new.held > new.cap)
+      OR (new.held_slack > p.held_slack AND new.spent_slack + new.held_slack > new.cap_slack))
+      THEN RAISE(ABORT, 'no more is kept for analysts than there is') END
+  FROM (SELECT 1) LEFT JOIN entries AS p ON p.id = new.id - 1
+    LEFT JOIN entries AS o ON o.id = (
+      SELECT id FROM entries WHERE who = new.who AND kind IN ('charge', 'share')
+        AND id BETWEEN new.id - new.number AND new.id ORDER BY id DESC LIMIT 1);
+END""",  # noqa: S608 - names of our own
     """CREATE TRIGGER entries_paid_for BEFORE INSERT ON entries WHEN new.kind = 'answer' BEGIN
   SELECT RAISE(ABORT, 'an answer is paid for by a charge of its own')
   WHERE NOT EXISTS (SELECT 1 FROM entries AS c
@@ -125,11 +129,13 @@ END""",
     OR EXISTS (SELECT 1 FROM answers WHERE id = new.id - new.number + new.charge);
 END""",
     f"""CREATE TRIGGER answers_paid_for BEFORE INSERT ON answers BEGIN
-  SELECT RAISE(ABORT, 'an answer follows its entry')
-  WHERE NOT EXISTS (SELECT 1 FROM (SELECT * FROM entries
-      WHERE id < (new.id / {ROOM} + 1) * {ROOM} ORDER BY id DESC LIMIT 1)
-    WHERE people = new.people AND kind = 'answer' AND charge = new.charge
-      AND id - number + charge = new.id);
+  SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM answers WHERE id = new.id) THEN {_AGAIN}
+    WHEN NOT EXISTS (SELECT 1 FROM (SELECT * FROM entries
+        WHERE id < (new.id / {ROOM} + 1) * {ROOM} ORDER BY id DESC LIMIT 1)
+      WHERE people = new.people AND kind = 'answer' AND charge = new.charge
+        AND id - number + charge = new.id)
+      THEN RAISE(ABORT, 'an answer follows its entry') END;
 END""",  # noqa: S608 - names of our own
 )
 

@@ -29,6 +29,10 @@ class Pages(Protocol):
         """Return the newest entry of an id space."""
         ...
 
+    def head(self, people: str) -> tuple[int, str] | None:
+        """Return the number and the hash of the newest entry of an id space."""
+        ...
+
     def last_of(self, people: str, who: str) -> Entry | None:
         """Return an entry of an id space that says what holds for an analyst now, or None."""
         ...

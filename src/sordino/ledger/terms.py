@@ -87,7 +87,7 @@ def slack_up(slack: Fraction) -> int:
 
     Guarantee: none needed; public inputs only.
     """
-    return math.ceil(slack * ATTO)
+    return math.ceil(slack * ATTO) if slack else 0
 
 
 def _terms(purse: Purse, analysts: tuple[Analyst, ...]) -> Terms:
