@@ -180,6 +180,10 @@ CHECKS: dict[str, Check] = {
     "a process misses what it has seen": _test(
         chains.test_a_process_misses_entries_that_it_has_seen
     ),
+    "a charge is seen by all": _law(
+        laws.test_a_charge_is_seen_by_whoever_opens_the_ledger, kind="sqlite"
+    ),
+    "entries that replace others are refused": own.entries_that_replace_others_are_refused,
     "a hidden charge is missed": own.a_hidden_charge_is_missed,
     "forged limits are found": own.forged_limits_are_found,
 }

@@ -259,15 +259,28 @@ def a_changed_entry_is_refused(_: Lab) -> None:
         in_memory(store=store)
 
 
-def a_hidden_charge_is_missed(lab: Lab) -> None:
-    """Make the newest charge of an analyst look like an answer, which says nothing of sums."""
-    path = lab.folder / "ledger"
-    with closing(in_file(path)) as ledger:
-        for who in ("bob", "bob", "ann", "ann"):
-            pay(ledger, who=who)
-    behind(path, "UPDATE entries SET kind = 'answer', charge = 2, price = 0 WHERE number = 3")
+def entries_that_replace_others_are_refused(_: Lab) -> None:
+    """Put as many other entries in the place of the newest ones, with good hashes."""
+    store, ledger = chains.spent()
+    del store._entries["people"][2:]
+    store._own["people", "ann"] = 2
+    fresh = in_memory(store=store)
+    for _again in range(2):
+        pay(fresh, "0.001")
+    assert len(store._entries["people"]) == 4
+    with pytest.raises(LedgerError, match="lacks entry 4"):
+        pay(ledger)
+
+
+def a_hidden_charge_is_missed(_: Lab) -> None:
+    """Let a store lose sight of the newest charge of an analyst, and find an older one."""
+    store = MemoryStore()
+    ledger = in_memory(store=store)
+    for who in ("bob", "bob", "ann"):
+        pay(ledger, who=who)
+    store._own["people", "bob"] -= 1
     with pytest.raises(LedgerError, match="does not add up to what is spent"):
-        in_file(path)
+        in_memory(store=store)
 
 
 def forged_limits_are_found(lab: Lab) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of the ledger find faults: 58 are put in, and each of them is found.
+"""The tests of the ledger find faults: 61 are put in, and each of them is found.
 
 Each mutant is held to the checks that are aimed at it, and all of them complain. Without a mutant
 no check does.
@@ -78,6 +78,7 @@ FOUND = {  # by each check; what may get lost is found by looking at the writes
     "analysts spend their share and no more": (
         "the share of an analyst is ignored",
         "whoever has no share has everything",
+        "two limits are taken for each other",
     ),
     "what is kept is spent by nobody else": ("what is kept for others is spent",),
     "other data has the same budget": ("other data begins anew",),
@@ -104,6 +105,10 @@ FOUND = {  # by each check; what may get lost is found by looking at the writes
     "a ledger that lacks a charge refuses its receipt": ("a receipt counts by its number alone",),
     "a session refuses a ledger behind a receipt": ("a receipt is not looked at",),
     "a process misses what it has seen": ("a process forgets what it has seen",),
+    "a charge is seen by all": ("a process does not see what others spend",),
+    "entries that replace others are refused": (
+        "a process knows the newest entry by its number alone",
+    ),
     "a hidden charge is missed": ("what analysts have used need not add up",),
     "forged limits are found": ("verifying adds nothing up",),
 }

@@ -107,6 +107,7 @@ def delete_last(path: Path, many: int) -> None:
             "(SELECT charge FROM entries WHERE people = ?1 AND kind = 'answer')",
             (PEOPLE[0],),
         )
+        connection.execute("DELETE FROM turns WHERE id NOT IN (SELECT id - 1 FROM entries)")
 
 
 def delete_one(path: Path, luck: Random) -> None:

@@ -2,8 +2,8 @@
 """An anchor: a small file apart from the ledger that remembers its newest entries.
 
 For each id space it has two places of a fixed size that are written in turn, so that one of them
-is whole whatever happens. It is written after an entry is durable and read when a ledger is opened:
-it may lag behind the ledger after a loss of power, and is never ahead of it.
+is whole whatever happens. It is written after an entry is durable and read when a ledger is
+opened: it may lag behind the ledger after a loss of power, and is never ahead of it.
 """
 
 from __future__ import annotations

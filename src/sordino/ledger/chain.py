@@ -75,7 +75,8 @@ class Chain:
         if last.who == who:
             return last
         own, known = pages.last_of(last.people, who), self._own.get((last.people, who))
-        if known is not None and (own is None or own.used < known.used):
+        lost = known is not None and (own is None or own.used < known.used)
+        if lost or (own is not None and own.who != who):
             raise LedgerError(
                 f"the ledger has lost sight of what {who!r} has used: it was changed or damaged; "
                 "see 'sordino ledger verify'"
@@ -91,7 +92,7 @@ class Chain:
         Guarantee: none needed; it depends on what was spent alone.
         """
         before = self.first(pages, draft.people) if last is None else last.hash
-        entry = draft._replace(hash=hash_of(draft, before, self.digest))
+        entry = Entry._make((*draft[:-1], hash_of(draft, before, self.digest)))
         pages.append(entry)
         return entry
 

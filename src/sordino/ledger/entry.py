@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
@@ -62,7 +61,6 @@ class Entry(NamedTuple):
 
 
 FIELDS = Entry._fields
-_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def digest_with(key: bytes | None) -> Digest:
@@ -73,13 +71,17 @@ def digest_with(key: bytes | None) -> Digest:
 
 
 def hash_of(entry: Entry, before: str, digest: Digest) -> str:
-    """Return the hash of an entry that follows another one; its own field is left out."""
-    return digest(_encode((before, *entry[:-1])).encode("ascii"))
+    """Return the hash of an entry that follows another one; its own field is left out.
+
+    What is hashed is the tuple of the hash before and of all fields as Python writes it in ASCII:
+    numbers, texts in quotes, None.
+    """
+    return digest(ascii((before, *entry[:-1])).encode("ascii"))
 
 
 def first_hash(identity: str, people: str, currency: str, digest: Digest) -> str:
     """Return what stands before the first entry of an id space: whose chain this is."""
-    return digest(_encode(("sordino ledger", identity, people, currency)).encode("ascii"))
+    return digest(ascii(("sordino ledger", identity, people, currency)).encode("ascii"))
 
 
 def write_currency(currency: Currency) -> str:

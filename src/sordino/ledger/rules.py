@@ -6,7 +6,6 @@ Pure functions on entries. The stores hold to the same rules a second time, in S
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,8 +16,7 @@ from sordino.ledger.terms import Amount, Caps, Share
 from sordino.privacy.currency import Currency, Price
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """When an entry was made, and, of a change of limits, by whom and why.
 
     Guarantee: none needed; public inputs only.
@@ -29,8 +27,7 @@ class Note:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What somebody wants to be charged for: a price, of what plan, on which version of the data.
 
     Guarantee: none needed; public inputs only.
@@ -60,12 +57,12 @@ class Own(NamedTuple):
     @property
     def unspent(self) -> int:
         """What is kept for the analyst and not spent by them."""
-        return max(0, self.kept - self.used)
+        return self.kept - self.used if self.kept > self.used else 0
 
     @property
     def unspent_slack(self) -> int:
         """The same of the delta for keys."""
-        return max(0, self.kept_slack - self.used_slack)
+        return self.kept_slack - self.used_slack if self.kept_slack > self.used_slack else 0
 
 
 def opened(people: str, caps: Caps, note: Note) -> Entry:
@@ -239,35 +236,38 @@ def _next(
     body: str = "",
 ) -> Entry:
     """Return an entry about an analyst that follows the last one."""
-    price, slack = (0, 0) if wanted is None else (wanted.price, wanted.slack)
-    return Entry(
-        people=last.people,
-        number=last.number + 1,
-        kind=kind,
-        at=note.at,
-        who=after.who,
-        by=note.by,
-        why=note.why,
-        price=price,
-        price_slack=slack,
-        plan="" if wanted is None else wanted.plan,
-        data="" if wanted is None else wanted.data,
-        charge=charge,
-        body=body,
-        cap=last.cap,
-        cap_slack=last.cap_slack,
-        most=last.most,
-        others=last.others,
-        others_slack=last.others_slack,
-        spent=last.spent + price,
-        spent_slack=last.spent_slack + slack,
-        held=last.held - before.unspent + after.unspent,
-        held_slack=last.held_slack - before.unspent_slack + after.unspent_slack,
-        share=after.share,
-        share_slack=after.share_slack,
-        kept=after.kept,
-        kept_slack=after.kept_slack,
-        used=after.used,
-        used_slack=after.used_slack,
-        hash="",
+    paid = _NOTHING if wanted is None else wanted
+    return Entry(  # in the order of its fields, which is twice as fast as by their names
+        last.people,
+        last.number + 1,
+        kind,
+        note.at,
+        after.who,
+        note.by,
+        note.why,
+        paid.price,
+        paid.slack,
+        paid.plan,
+        paid.data,
+        charge,
+        body,
+        last.cap,
+        last.cap_slack,
+        last.most,
+        last.others,
+        last.others_slack,
+        last.spent + paid.price,
+        last.spent_slack + paid.slack,
+        last.held - before.unspent + after.unspent,
+        last.held_slack - before.unspent_slack + after.unspent_slack,
+        after.share,
+        after.share_slack,
+        after.kept,
+        after.kept_slack,
+        after.used,
+        after.used_slack,
+        "",
     )
+
+
+_NOTHING = Wanted("", 0, 0, "", "")

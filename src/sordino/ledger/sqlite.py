@@ -32,20 +32,18 @@ _SELECT = f"SELECT {_NAMES} FROM entries WHERE "  # noqa: S608 - names of our ow
 _INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))})"  # noqa: S608
 _LAST = _SELECT + "id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
 _HEAD = "SELECT number, hash FROM entries WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
-_LAST_OF = (
-    _SELECT + "who = ? AND kind IN ('charge', 'share') AND id BETWEEN ? AND ? "
-    "ORDER BY id DESC LIMIT 1"
-)
+_TURN = "(SELECT max(id) FROM turns WHERE who = ? AND id BETWEEN ? AND ?)"
+_LAST_OF = f"{_SELECT} id = {_TURN}"
 _ENTRY = _SELECT + "id = ?"
 _ENTRIES = _SELECT + "id BETWEEN ? AND ? ORDER BY id LIMIT ?"
 _ASKED = (
     _SELECT + "plan = ? AND kind = 'answer' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
     "ORDER BY id DESC LIMIT 1"
 )
-_NEXT = "SELECT min(who) FROM entries WHERE kind IN ('charge', 'share')"
 _ANALYSTS = (  # from name to name along the index, however many entries each has
-    f"WITH RECURSIVE names (who) AS ({_NEXT} UNION ALL SELECT ({_NEXT} AND who > names.who) "  # noqa: S608
-    "FROM names WHERE names.who IS NOT NULL) SELECT who FROM names WHERE who IS NOT NULL"
+    "WITH RECURSIVE names (who) AS (SELECT min(who) FROM turns UNION ALL "
+    "SELECT (SELECT min(who) FROM turns WHERE who > names.who) FROM names "
+    "WHERE names.who IS NOT NULL) SELECT who FROM names WHERE who IS NOT NULL"
 )
 _AT_ONCE = 1_000  # entries
 
@@ -126,7 +124,10 @@ class SqliteStore:
         return found
 
     def last_of(self, people: str, who: str) -> Entry | None:
-        """Return the newest charge or share of an analyst in an id space."""
+        """Return the newest entry of an id space about an analyst."""
+        last = self.last(people)
+        if last is None or last.who == who:
+            return last
         first = self._first(people)
         return _entry(self._one(_LAST_OF, who, first, first + ROOM - 1))
 
@@ -149,7 +150,9 @@ class SqliteStore:
 
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
-        return [who for (who,) in self._all(_ANALYSTS) if self.last_of(people, who) is not None]
+        last = self.last(people)
+        named = {who for (who,) in self._all(_ANALYSTS) if self.last_of(people, who) is not None}
+        return sorted(named | ({last.who} if last is not None and last.who else set()))
 
     def append(self, entry: Entry) -> None:
         """Add an entry; one that breaks a rule is refused."""

@@ -48,7 +48,13 @@ TABLES = (
     AND share IS NULL AND share_slack IS NULL)),
   CHECK (length(hash) = 64)
 ) STRICT""",
-    "CREATE INDEX entries_of ON entries (who) WHERE kind IN ('charge', 'share')",
+    # Where the entries of an analyst were followed by one of somebody else. An index on who would
+    # cost a page for every charge; this one costs a row when another analyst has their turn.
+    """CREATE TABLE turns (
+  who TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  PRIMARY KEY (who, id)
+) STRICT, WITHOUT ROWID""",
     "CREATE INDEX entries_asked ON entries (plan) WHERE kind = 'answer'",
     """CREATE TABLE answers (
   id INTEGER PRIMARY KEY,
@@ -61,13 +67,15 @@ TABLES = (
 # Every insert pays for its triggers, so there is one for each kind of row, and it looks at each
 # other row once. That an entry is the last one needs no look: the one before it is there, and it is
 # not there itself.
+_TURN = """INSERT INTO turns SELECT who, id FROM entries
+    WHERE id = new.id - 1 AND new.number > 1 AND who NOT IN ('', new.who);"""
 _AGAIN = "RAISE(ABORT, 'a ledger is only added to')"
 
 TRIGGERS = (
     *(
         f"CREATE TRIGGER {table}_{word}s BEFORE {word.upper()} ON {table} "
         f"BEGIN SELECT {_AGAIN}; END"
-        for table in ("about", "spaces", "entries", "answers")
+        for table in ("about", "spaces", "entries", "turns", "answers")
         for word in ("update", "delete")
     ),
     f"""CREATE TRIGGER about_once BEFORE INSERT ON about BEGIN
@@ -76,6 +84,10 @@ END""",  # noqa: S608 - names of our own
     f"""CREATE TRIGGER spaces_once BEFORE INSERT ON spaces BEGIN
   SELECT {_AGAIN} FROM spaces WHERE people = new.people OR place = new.place;
 END""",  # noqa: S608 - names of our own
+    """CREATE TRIGGER turns_end BEFORE INSERT ON turns BEGIN
+  SELECT RAISE(ABORT, 'a turn ends with an entry') WHERE NOT EXISTS (
+    SELECT 1 FROM entries WHERE id = new.id AND who = new.who);
+END""",
     f"""CREATE TRIGGER entries_of_nobody BEFORE INSERT ON entries WHEN new.who = '' BEGIN
   SELECT CASE
     WHEN EXISTS (SELECT 1 FROM entries WHERE id = new.id) THEN {_AGAIN}
@@ -87,6 +99,7 @@ END""",  # noqa: S608 - names of our own
       OR new.held != coalesce(p.held, 0) OR new.held_slack != coalesce(p.held_slack, 0)
       THEN RAISE(ABORT, 'the sums of an entry follow from the one before') END
   FROM (SELECT 1) LEFT JOIN entries AS p ON p.id = new.id - 1 AND new.number > 1;
+  {_TURN}
 END""",  # noqa: S608 - names of our own
     f"""CREATE TRIGGER entries_of_somebody BEFORE INSERT ON entries WHEN new.who != '' BEGIN
   SELECT CASE
@@ -117,9 +130,10 @@ END""",  # noqa: S608 - names of our own
       OR (new.held_slack > p.held_slack AND new.spent_slack + new.held_slack > new.cap_slack))
       THEN RAISE(ABORT, 'no more is kept for analysts than there is') END
   FROM (SELECT 1) LEFT JOIN entries AS p ON p.id = new.id - 1
-    LEFT JOIN entries AS o ON o.id = (
-      SELECT id FROM entries WHERE who = new.who AND kind IN ('charge', 'share')
-        AND id BETWEEN new.id - new.number AND new.id ORDER BY id DESC LIMIT 1);
+    LEFT JOIN entries AS o ON o.id = CASE WHEN p.who = new.who THEN p.id ELSE (
+      SELECT max(id) FROM turns WHERE who = new.who AND id BETWEEN new.id - new.number AND new.id)
+    END;
+  {_TURN}
 END""",  # noqa: S608 - names of our own
     """CREATE TRIGGER entries_paid_for BEFORE INSERT ON entries WHEN new.kind = 'answer' BEGIN
   SELECT RAISE(ABORT, 'an answer is paid for by a charge of its own')

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from sordino.ledger.entry import ATTO
 from sordino.privacy.budget import Budget
@@ -13,8 +14,7 @@ from sordino.privacy.currency import Price
 from sordino.query.catalog import EVERYBODY, Analyst, Catalog, Purse
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(NamedTuple):
     """Nano-units of a currency, and parts of 10**18 of a delta for keys.
 
     Guarantee: none needed; public inputs only.

@@ -117,6 +117,13 @@ class _Walk:
         last = self.last
         if last is None:
             raise _wrong(people, 1, "is missing")
+        for who, own in self.own.items():
+            found = self.pages.last_of(people, who)
+            if found is None or found.who != who or found.used != own.used:
+                raise LedgerError(
+                    f"the ledger has lost sight of what {who!r} has used of {people!r}; it was "
+                    "changed or damaged: put the newest copy back"
+                )
         if self.pages.bodies(people) != self.answers:
             raise LedgerError(f"{people!r} has answers that no entry speaks of")
         return Verified(

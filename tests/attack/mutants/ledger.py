@@ -203,7 +203,7 @@ FILING: dict[str, Mutant] = {
 
 COUNTING: dict[str, Mutant] = {
     "sums are added up as floats": _of(
-        _NEXT, "spent=last.spent + price,", "spent=int((last.spent / 1e9 + price / 1e9) * 1e9),"
+        _NEXT, "last.spent + paid.price,", "int((last.spent / 1e9 + paid.price / 1e9) * 1e9),"
     ),
     "prices are rounded down": _of(
         Currency.price_if_finite, "math.ceil(value * NANO)", "max(1, math.floor(value * NANO))"
@@ -225,13 +225,18 @@ COUNTING: dict[str, Mutant] = {
     "whoever has no share has everything": _of(
         rules.room, "share, share_slack = last.others, last.others_slack", "pass"
     ),
+    "two limits are taken for each other": _of(
+        _NEXT,
+        "last.others,\n        last.others_slack,",
+        "last.others_slack,\n        last.others,",
+    ),
     "what is kept for others is spent": _of(
         rules.room, "last.cap - last.spent - last.held + mine.unspent", "last.cap - last.spent"
     ),
     "other data begins anew": _of(
         _NEXT,
-        "spent=last.spent + price,",
-        "spent=price + (last.spent if not wanted or last.data in ('', wanted.data) else 0),",
+        "last.spent + paid.price,",
+        "paid.price + (last.spent if not wanted or last.data in ('', wanted.data) else 0),",
     ),
     "every table has a budget of its own": _all(
         _of(
@@ -301,6 +306,14 @@ BELIEVING: dict[str, Mutant] = {
     ),
     "a process forgets what it has seen": _of(
         Chain.last, "if known is not None:", "if False:"
+    ),
+    "a process does not see what others spend": _of(
+        Chain.last, "pages.head(people) == (known.number, known.hash)", "True"
+    ),
+    "a process knows the newest entry by its number alone": _of(
+        Chain.last,
+        "pages.head(people) == (known.number, known.hash)",
+        "(pages.head(people) or (0,))[0] == known.number",
     ),
     "what analysts have used need not add up": _of(
         Ledger._check_used, "if used != (last.spent, last.spent_slack):", "if False:"

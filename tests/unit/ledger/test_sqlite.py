@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from threading import Barrier, Thread
 
 import pytest
@@ -281,3 +282,33 @@ def test_a_store_says_whether_it_was_made_with_a_key(tmp_path: Path) -> None:
         Ledger(again, terms())
     first.close()
     again.close()
+
+
+def test_the_newest_entry_of_an_analyst_is_found_whoever_came_after(tmp_path: Path) -> None:
+    luck = Random(7)  # noqa: S311 - no secret
+    with closing(in_file(tmp_path / "one.ledger", catalog("100"))) as ledger:
+        for _ in range(120):
+            pay(ledger, "0.01", who=luck.choice(["ann", "bob", "eve", "kim"]))
+            newest = {}
+            with ledger.store.read() as pages:
+                for entry in pages.entries("people"):
+                    newest[entry.who] = entry.used
+                found = {who: pages.last_of("people", who) for who in newest if who}
+                assert {who: entry.used for who, entry in found.items() if entry} == {
+                    who: used for who, used in newest.items() if who
+                }
+                assert pages.last_of("people", "nobody") is None
+                assert pages.analysts("people") == sorted(found)
+        verify(ledger)
+
+
+def test_a_turn_cannot_be_forged(tmp_path: Path) -> None:
+    path = tmp_path / "one.ledger"
+    with closing(in_file(path, catalog("100"))) as ledger:
+        for who in ("ann", "bob", "ann", "bob"):
+            pay(ledger, who=who)
+    with closing(sqlite3.connect(path)) as connection:
+        (newest,) = connection.execute("SELECT max(id) FROM entries WHERE who = 'ann'").fetchone()
+        for forged in (("bob", newest), ("ann", newest + 1), ("ann", newest + 9)):
+            with pytest.raises(sqlite3.IntegrityError, match="a turn ends with an entry"):
+                connection.execute("INSERT INTO turns VALUES (?, ?)", forged)
