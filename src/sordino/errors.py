@@ -135,7 +135,7 @@ class QuestionTooDear(BudgetError):
     """One question costs more than the owner allows for one; nothing was charged.
 
     >>> str(QuestionTooDear("epsilon 2", "epsilon 0.5"))
-    'this asks for epsilon 2, but one question may cost at most epsilon 0.5'
+    'this asks for epsilon 2, but one question may cost at most epsilon 0.5; ask for less'
     """
 
     code: str = "question_too_dear"
@@ -144,9 +144,11 @@ class QuestionTooDear(BudgetError):
         super().__init__(asked, most)
         self.asked = asked
         self.most = most
+        self.hint = "ask for less"
 
     def __str__(self) -> str:
-        return f"this asks for {self.asked}, but one question may cost at most {self.most}"
+        most = f"one question may cost at most {self.most}"
+        return f"this asks for {self.asked}, but {most}; {self.hint}"
 
 
 def _underlined(sql: str, span: Span) -> list[str]:

@@ -10,6 +10,7 @@ from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.memory import MemoryStore
+from sordino.ledger.receipt import Seen
 from sordino.ledger.sqlite import SqliteStore
 from sordino.ledger.store import Store
 from sordino.ledger.terms import terms_of
@@ -19,24 +20,37 @@ _SHORTEST_KEY = 16  # bytes
 _ADDRESSES = ("postgresql://", "postgres://")
 
 
-def open_ledger(catalog: Catalog, book: Book | None) -> Ledger:
+def open_ledger(catalog: Catalog, book: Book | None, *, held_to: Seen | None = None) -> Ledger:
     """Open the ledger of a catalog, and make it if it is not there; None is one in memory.
+
+    A ledger that does not have an entry which it is held to is refused, and none is made.
 
     Guarantee: as for Ledger.
     """
     terms = terms_of(catalog)
     if book is None:
-        return Ledger(MemoryStore(), terms)
+        return _held(Ledger(MemoryStore(), terms), held_to)
     key = None if book.key is None else read_key(book.key)
     anchor = None if book.anchor is None else Anchor(book.anchor)
     if anchor is not None and isinstance(book.place, Path) and not os.path.exists(book.place):  # noqa: PTH110 - never raises
         check_never_made(anchor, book.place)
+    if held_to is not None and isinstance(book.place, Path) and not book.place.exists():
+        raise LedgerError(
+            f"there is no ledger {str(book.place)!r}, but a receipt for entry {held_to.number} of "
+            f"{held_to.people!r}: put the newest copy back, because what was spent is only there"
+        )
     store = open_store(book.place, keyed=key is not None)
     try:
-        return Ledger(store, terms, key=key, anchor=anchor)
+        return _held(Ledger(store, terms, key=key, anchor=anchor), held_to)
     except BaseException:
         store.close()
         raise
+
+
+def _held(ledger: Ledger, seen: Seen | None) -> Ledger:
+    if seen is not None:
+        ledger.hold_to(seen)
+    return ledger
 
 
 def open_store(place: Path | str, *, keyed: bool) -> Store:

@@ -59,6 +59,10 @@ def create(path: Path, make: Callable[[Path], None]) -> None:
 
     If somebody else was faster, theirs stays.
     """
+    if not path.parent.is_dir():
+        raise LedgerError(
+            f"the ledger {str(path)!r} cannot be made: there is no folder {str(path.parent)!r}"
+        )
     draft = path.with_name(f"{path.name}.new-{secrets.token_hex(8)}")
     try:
         try:

@@ -200,7 +200,8 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
         if left.nanos == max(0, last.cap - last.spent):
             raise BudgetExceeded(str(asked), str(fits), hint)
         if left.nanos == 0:
-            hint = "what is left is kept for others, or beyond this analyst's share"
+            kept = last.cap - last.spent - last.held <= 0
+            hint = "the rest is kept for others" if kept else "their share is used up"
         raise BudgetExceeded(str(asked), f"{fits} for {wanted.who!r}", hint)
     if wanted.slack > left.slack:
         raise BudgetExceeded(

@@ -79,6 +79,7 @@ def open_file(path: Path, driver: Driver, migrations: Migrations, *, whole: bool
         _version(path, connection, len(migrations) + 1)  # another's file is left as it is
         _check_log(path, connection)
         _carry_over(path, connection, migrations)
+        check_triggers(path, connection)
         if whole and path.stat().st_size <= _SMALL:
             check_pages(path, connection)
     except BaseException:
@@ -103,8 +104,8 @@ def check_triggers(path: Path, connection: Any) -> None:
     found = {sql for (sql,) in connection.execute(asked).fetchall()}
     if not set(TRIGGERS) <= found:
         raise LedgerError(
-            f"the ledger {str(path)!r} lacks triggers that it was made with; somebody has "
-            "changed it"
+            f"the ledger {str(path)!r} lacks triggers that it was made with: somebody has "
+            "changed it; put the newest copy back"
         )
 
 

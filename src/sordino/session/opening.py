@@ -10,7 +10,7 @@ from pathlib import Path
 from sordino.engine.duckdb import DuckdbEngine
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, open_ledger
-from sordino.ledger.receipt import read_seen
+from sordino.ledger.receipt import Seen, read_seen
 from sordino.query.catalog import Catalog
 from sordino.query.frames import frame_catalog
 from sordino.query.toml import read_catalog
@@ -41,11 +41,9 @@ def open_catalog(
     declared = catalog if isinstance(catalog, Catalog) else read_catalog(Path(catalog))
     engine = DuckdbEngine(declared, threads=threads, memory_limit=memory_limit)
     try:
-        book = _ledger(declared, ledger)
+        book = _ledger(declared, ledger, None if receipt is None else read_seen(receipt))
         try:
             book.check_terms()
-            if receipt is not None:
-                book.hold_to(read_seen(receipt))
         except BaseException:
             book.close()
             raise
@@ -55,15 +53,19 @@ def open_catalog(
     return Session(declared, engine=engine, ledger=book, public=engine.public_values, who=who)
 
 
-def _ledger(catalog: Catalog, ledger: str | PathLike[str] | Ledger | None) -> Ledger:
+def _ledger(
+    catalog: Catalog, ledger: str | PathLike[str] | Ledger | None, seen: Seen | None
+) -> Ledger:
     if isinstance(ledger, Ledger):
+        if seen is not None:
+            ledger.hold_to(seen)
         return ledger
     if ledger is None:
-        return open_ledger(catalog, catalog.book)
+        return open_ledger(catalog, catalog.book, held_to=seen)
     if ledger == IN_MEMORY:
-        return open_ledger(catalog, None)
+        return open_ledger(catalog, None, held_to=seen)
     place = ledger if isinstance(ledger, str) else Path(ledger)
-    return open_ledger(catalog, book_at(place))
+    return open_ledger(catalog, book_at(place), held_to=seen)
 
 
 def table(
@@ -84,6 +86,7 @@ def table(
     rho: object = None,
     currency: str | None = None,
     ledger: str | PathLike[str] | Ledger | None = None,
+    receipt: str | None = None,
     who: str = OWNER,
 ) -> Session:
     """Open a table in memory: pandas, polars, Arrow, or a dictionary of columns.
@@ -92,7 +95,8 @@ def table(
     Columns of numbers in pandas are real; say ``types={"age": "integer"}`` to group by one.
     ``bounds`` and ``keys`` are public: never take them from the data. ``epsilon`` is all that may
     be spent; with a ``delta`` keys that are not declared can be discovered. What was spent is
-    forgotten with the session unless ``ledger`` names a file to keep it in.
+    forgotten with the session unless ``ledger`` names a file to keep it in. Rows in memory are new
+    in every session: a question that was asked in an earlier one is charged again.
 
     >>> data = table({"ward": ["a", "b"] * 50}, unit="row", keys={"ward": ["a", "b"]}, epsilon=1)
     >>> print(data.budget[0])
@@ -117,4 +121,4 @@ def table(
         rho=rho,
         currency=currency,
     )
-    return open_catalog(catalog, ledger=ledger, who=who)
+    return open_catalog(catalog, ledger=ledger, receipt=receipt, who=who)

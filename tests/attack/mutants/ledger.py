@@ -302,7 +302,7 @@ BELIEVING: dict[str, Mutant] = {
     ),
     "a receipt counts by its number alone": _of(Chain.check, " or found.hash != seen.head", ""),
     "a receipt is not looked at": _of(
-        opening.open_catalog, "if receipt is not None:", "if False:"
+        opening.open_catalog, "None if receipt is None else read_seen(receipt)", "None"
     ),
     "a process forgets what it has seen": _of(
         Chain.last, "if known is not None:", "if False:"
