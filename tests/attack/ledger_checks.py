@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sordino.errors import SordinoError
-from sordino.ledger import sqlite
+from sordino.ledger import forks
 from sordino.ledger.ledger import Ledger
 from tests.attack import ledger_laws as own
 from tests.attack.ledger_laws import Lab, place_of
@@ -41,13 +41,13 @@ def complaint(check: Check, lab: Lab) -> str | None:
 
     Files that a check has left open, because it was ended by a complaint, are closed.
     """
-    before = set(sqlite._STORES)
+    before = set(forks.STORES)
     try:
         check(lab)
     except COMPLAINTS as found:
         return f"{type(found).__name__}: {found}".splitlines()[0]
     finally:
-        for store in set(sqlite._STORES) - before:
+        for store in set(forks.STORES) - before:
             store.close()
     return None
 

@@ -136,15 +136,19 @@ class WatchedAnchor(Anchor):
         super().__init__(path)
         self.log = log
 
+    def ready(self) -> None:
+        made = not self.path.exists()
+        super().ready()
+        if made:
+            self.log.append(Event("create", self.path.name))
+
     def write(self, seen: Seen) -> None:
-        before = self.path.read_bytes() if self.path.exists() else None
+        before = self.path.read_bytes()
         super().write(seen)
         after = self.path.read_bytes()
-        name, grown = self.path.name, before is None or len(after) > len(before)
-        if before is None:
-            self.log.append(Event("create", name))
+        name, grown = self.path.name, len(after) > len(before)
         for at in range(0, len(after), SECTOR):
-            if (before or b"")[at : at + SECTOR] != after[at : at + SECTOR]:
+            if before[at : at + SECTOR] != after[at : at + SECTOR]:
                 self.log.append(Event("write", name, at, after[at : at + SECTOR]))
         if grown:
             self.log += [Event("sync", name), Event("folder")]

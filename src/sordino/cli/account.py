@@ -9,10 +9,10 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from sordino.cli.expression import read_losses
+from sordino.cli.shown import console_for
 from sordino.privacy.loss import Loss, compose
 from sordino.theorems.explain import Explanation, explain_composition
 
@@ -58,7 +58,7 @@ def _record(loss: Loss, found: Explanation) -> dict[str, object]:
 
 
 def _show(loss: Loss, found: Explanation, plot: Path | None) -> None:
-    console = Console()
+    console = console_for()
     table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
     for heading in ("theorem", "epsilon", "remark"):
         table.add_column(heading, justify="right" if heading == "epsilon" else "left")

@@ -16,23 +16,25 @@ from rich.console import Console
 import sordino as so
 from sordino.answer import Answer, Column
 from sordino.answer.codec import columns_to_json
+from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.exits import INTERRUPTED
+from sordino.cli.history import SHORT
 from sordino.cli.question import Wish, read_sql
 from sordino.cli.reading import check_target
 from sordino.cli.shown import (
     and_delta,
     console_for,
-    facts_of,
-    more_in_words,
+    left_in_words,
     more_like,
     notes_of,
     plain,
+    show_facts,
     table_of,
 )
 from sordino.query.toml import read_catalog
 from sordino.release import Options
 from sordino.session import Left
-from sordino.session.session import OWNER
+from sordino.session.asked import asked_of
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -60,16 +62,20 @@ def ask(request: Request) -> None:
     _check_plot(request.plot)
     for path in (request.plot, request.csv):
         check_target(path, catalog)
+    who = check_who(request.who)
+    if not request.as_json:
+        note_stranger(catalog, who)
     try:
-        with so.open(catalog, who=request.who, receipt=request.receipt) as session:
+        with so.open(catalog, who=who, receipt=request.receipt) as session:
             plan = session.plan(read_sql(request.sql), **asked)
             answer = session.answer(plan, request.options, fresh=request.fresh)
             left = next(one for one in session.budget if one.people == plan.people)
     except KeyboardInterrupt:
-        typer.echo("sordino: interrupted; what was charged stays charged", err=True)
+        _show_interrupt(as_json=request.as_json)
         raise typer.Exit(INTERRUPTED) from None
     if request.as_json:
-        typer.echo(json.dumps(answer_as_json(answer, left), indent=2))
+        number = asked_of(plan, request.options)[:SHORT]
+        typer.echo(json.dumps({**answer_as_json(answer, left), "plan": number}, indent=2))
     else:
         show_answer(console_for(), answer, left)
     if request.csv is not None:
@@ -84,25 +90,27 @@ def show_answer(console: Console, answer: Answer, left: Left) -> None:
     """Print an answer: its table, the price, what is left, and what the error bars do not cover."""
     charge = answer.charge
     price = and_delta(charge.price, charge.slack)
-    more = more_like(charge.price, charge.slack, left.left, left.delta)
-    whose = "" if charge.who == OWNER else f" for {charge.who}"
     sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
     console.print(table_of(answer, console))
     console.print()
-    console.print(
-        facts_of(
-            [
-                ("price", f"answered before: nothing was charged ({price} then)")
-                if answer.again
-                else ("price", price),
-                ("left", f"{left.left}{whose} of {left.cap}, {more_in_words(more)}"),
-                ("error bars", plain(sure, console)),
-                ("receipt", answer.receipt),
-            ]
-        )
+    paid = f"answered before: nothing was charged ({price} then)" if answer.again else price
+    show_facts(
+        console,
+        [
+            ("price", paid),
+            ("left", left_in_words(left, charge.price, charge.slack)),
+            ("error bars", plain(sure, console)),
+        ],
+        whole=("receipt", answer.receipt),
     )
     if answer.notes:
         console.print(notes_of(plain(note, console) for note in answer.notes))
+
+
+def _show_interrupt(*, as_json: bool) -> None:
+    hint = "if a charge was made, 'sordino history' shows it"
+    told = {"code": "interrupted", "message": "interrupted", "why": "", "hint": hint, "span": None}
+    typer.echo(json.dumps(told) if as_json else f"sordino: interrupted; {hint}", err=True)
 
 
 def answer_as_json(answer: Answer, left: Left) -> dict[str, Any]:

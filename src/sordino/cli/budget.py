@@ -14,22 +14,24 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino.answer.numbers import printable
-from sordino.cli.reading import ledger_of
+from sordino.cli.analysts import check_who, note_stranger
+from sordino.cli.reading import ledger_of, refusal_of
 from sordino.cli.shown import and_delta, console_for, facts_of, gauge
-from sordino.errors import LedgerError
 from sordino.ledger.history import Part, Standing, Sum, standing
-from sordino.ledger.ledger import Ledger
 from sordino.query.toml import read_catalog
 
 
 def budget(path: Path, *, who: str, as_json: bool) -> None:
     """Print what is left, by the limits on record."""
-    with ledger_of(read_catalog(path)) as ledger:
-        found, warning = standing(ledger, who=who), _difference(ledger)
+    catalog = read_catalog(path)
+    with ledger_of(catalog) as ledger:
+        found = standing(ledger, who=check_who(who))
+    warning = refusal_of(catalog)
     if as_json:
         listed = [_as_json(one, who) for one in found]
         typer.echo(json.dumps({"who": who, "people": listed, "warning": warning}, indent=2))
     else:
+        note_stranger(catalog, who)
         show_budget(console_for(), found, who, warning)
 
 
@@ -84,15 +86,6 @@ def _shares(parts: tuple[Part, ...]) -> Table:
             Text(str(part.left.price), "cyan"),
         )
     return table
-
-
-def _difference(ledger: Ledger) -> str:
-    """Say whether the catalog states other limits than those on record."""
-    try:
-        ledger.check_terms()
-    except LedgerError as error:
-        return str(error)
-    return ""
 
 
 def _written(amount: Sum) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sordino.cli.reading import refusal_of
+from sordino.cli.shown import console_for
 from sordino.engine.duckdb_files import READER
 from sordino.errors import CatalogError
+from sordino.query.catalog import Catalog
 from sordino.query.doctor import Finding, Severity
 from sordino.query.doctor import check as findings_of
 from sordino.query.draft import draft
@@ -50,7 +52,7 @@ def init(
     if as_json:
         typer.echo(json.dumps({"wrote": str(output), "todo": todo}, indent=2))
         return
-    console = Console(highlight=False)
+    console = console_for()
     console.print(f"wrote [bold]{escape(str(output))}[/]")
     if todo:
         console.print(f"next: go through its {todo} lines marked TODO")
@@ -58,10 +60,16 @@ def init(
 
 
 def check(path: Path = Path("sordino.toml"), *, as_json: bool = False) -> None:
-    """Print what is wrong or doubtful about a catalog; leave with 1 if there is an error."""
+    """Print what is wrong or doubtful about a catalog; leave with 1 if there is an error.
+
+    A ledger that would answer no question is one. Raises CatalogError if there is no such file.
+    """
     try:
-        found = findings_of(read_catalog(path), READER)
+        catalog = read_catalog(path)
+        found = [*_ledger(catalog), *findings_of(catalog, READER)]
     except CatalogError as error:
+        if not path.exists():
+            raise
         found = [Finding(Severity.ERROR, str(path), str(error), "correct the file")]
     if as_json:
         typer.echo(json.dumps([finding.as_json() for finding in found], indent=2))
@@ -69,6 +77,12 @@ def check(path: Path = Path("sordino.toml"), *, as_json: bool = False) -> None:
         _show(path, found)
     if any(finding.severity is Severity.ERROR for finding in found):
         raise typer.Exit(1)
+
+
+def _ledger(catalog: Catalog) -> list[Finding]:
+    said = refusal_of(catalog)
+    hint = "until then no question is answered"
+    return [Finding(Severity.ERROR, "the ledger", said, hint)] if said else []
 
 
 def _ends(entry: str) -> tuple[str, tuple[str, str]]:
@@ -80,7 +94,7 @@ def _ends(entry: str) -> tuple[str, tuple[str, str]]:
 
 
 def _show(path: Path, found: list[Finding]) -> None:
-    console = Console(highlight=False)
+    console = console_for()
     if found:
         table = Table(box=None, pad_edge=False, header_style="dim")
         for heading in ("", "where", "what", "what to do"):

@@ -27,6 +27,7 @@ _RELATIONS = ("add_remove", "replace_one")
 _CONFIDENCE = Decimal("0.95")
 _FAR = 200  # digits: further than any sensitivity that is accepted
 _NOT_UTF8 = "{0} is not UTF-8; save it as {1}"
+_UNREADABLE = "the file {0} cannot be read: {1}"
 _OWN_ROWS = "the candidates are read from the private file itself; list them in a file of their own"
 
 
@@ -128,12 +129,14 @@ def _names(request: Request) -> list[str]:
 
 
 def _lines(path: Path, rows: Path) -> list[str]:
-    if _is_same(path, rows):
-        raise ValueError(_OWN_ROWS)
     try:
+        if _is_same(path, rows):
+            raise ValueError(_OWN_ROWS)
         return path.read_text("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise ValueError(_NOT_UTF8.format("the list of candidates", "UTF-8")) from None
+    except OSError as error:
+        raise ValueError(_UNREADABLE.format(path, error.strerror)) from None
 
 
 def _is_file(name: str) -> bool:
@@ -153,7 +156,10 @@ def _opened(path: Path) -> TextIO:
     """Open the rows; programs that write tables like to put a byte order mark first."""
     if str(path) == "-":
         return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+    try:
+        return path.open(encoding="utf-8-sig", newline="")
+    except OSError as error:
+        raise ValueError(_UNREADABLE.format(path, error.strerror)) from None
 
 
 def _scores(file: TextIO, request: Request, most: Fraction, known: set[str]) -> Counter[str]:

@@ -42,7 +42,8 @@ def error_as_json(error: Exception) -> dict[str, object]:
         return error.as_json()
     code = error.code if isinstance(error, SordinoError) else "argument"
     hint = getattr(error, "hint", "")
-    return {"code": code, "message": str(error), "why": "", "hint": hint, "span": None}
+    message = str(error).removesuffix(f"; {hint}") if hint else str(error)
+    return {"code": code, "message": message, "why": "", "hint": hint, "span": None}
 
 
 @contextmanager

@@ -13,13 +13,18 @@ from rich.markup import escape
 from rich.table import Table
 
 import sordino as so
+from sordino.cli.analysts import check_who, note_stranger
+from sordino.cli.history import SHORT
 from sordino.cli.question import Wish, read_sql
-from sordino.cli.reading import check_target, ledger_of
-from sordino.cli.shown import console_for, facts_of, more_in_words, more_like, plain
+from sordino.cli.reading import check_target, ledger_of, refusal_of
+from sordino.cli.shown import console_for, facts_of, left_in_words, plain
 from sordino.errors import LedgerError
 from sordino.plan.explain import COLUMNS, RELEASES, Explanation
 from sordino.query.catalog import Catalog
 from sordino.query.toml import read_catalog
+from sordino.release import Options
+from sordino.session.asked import asked_of
+from sordino.session.left import left_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +46,35 @@ def explain(request: Request) -> None:
         raise ValueError("the picture of a plan is written to a file ending in .svg or .dot")
     catalog = read_catalog(request.catalog)
     check_target(request.picture, catalog)
+    who = check_who(request.who)
+    if not request.as_json:
+        note_stranger(catalog, who)
     with so.open(catalog, ledger="memory") as session:
         found = session.explain(read_sql(request.sql), **asked)
-    left = left_in_words(found, catalog, request.who)
+    left = _left(found, catalog, who)
+    refusal = refusal_of(catalog)
+    number = asked_of(found.plan, Options())[:SHORT]
+    warnings = [*found.warnings, *([f"no question is answered: {refusal}"] if refusal else [])]
     if request.as_json:
-        typer.echo(json.dumps({**_as_json(found), "left": left}, indent=2))
+        told = {**_as_json(found), "warnings": warnings, "left": left, "plan": number}
+        typer.echo(json.dumps(told, indent=2))
     else:
-        _show(found, left)
+        _show(found, [("left", left), ("plan", number)], warnings)
     if request.picture is not None:
         drawn = found.svg() if request.picture.suffix == ".svg" else found.dot()
         request.picture.write_text(drawn, "utf-8")
         typer.echo(f"wrote {request.picture}", err=True)
 
 
-def left_in_words(found: Explanation, catalog: Catalog, who: str) -> str:
+def _left(found: Explanation, catalog: Catalog, who: str) -> str:
     """Say what is left before the question, and for how many questions like it that is enough."""
     plan = found.plan
     try:
         with ledger_of(catalog) as ledger:
-            left, delta = ledger.left(plan.people, who)
-    except LedgerError as error:
-        return f"not known: {error}"
-    many = more_like(found.price, plan.slack, left, delta)
-    return f"{left}, {more_in_words(many, more='')}"
+            (left,) = left_of(ledger, [plan.people], who)
+    except LedgerError:
+        return "not known: the ledger cannot be used"
+    return left_in_words(left, found.price, plan.slack, more="")
 
 
 def _as_json(found: Explanation) -> dict[str, object]:
@@ -72,18 +83,17 @@ def _as_json(found: Explanation) -> dict[str, object]:
         "facts": dict(found.facts),
         "columns": [dict(zip(COLUMNS, row, strict=True)) for row in found.widths()],
         "releases": [dict(zip(RELEASES, row, strict=True)) for row in found.rows()],
-        "warnings": list(found.warnings),
     }
 
 
-def _show(found: Explanation, left: str) -> None:
+def _show(found: Explanation, more: list[tuple[str, str]], warnings: list[str]) -> None:
     console = console_for()
     (first, *others) = found.facts
-    console.print(facts_of([first, ("left", left), *others]))
+    console.print(facts_of([first, *more, *others]))
     for titles, rows in ((COLUMNS, found.widths()), (RELEASES, found.rows())):
         console.print()
         console.print(_table(titles, rows, console))
-    for warning in found.warnings:
+    for warning in warnings:
         console.print(f"\n[yellow]warning:[/] {escape(warning)}")
 
 

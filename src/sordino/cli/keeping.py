@@ -9,8 +9,9 @@ import typer
 from sordino.cli import options
 from sordino.cli.exits import refusals
 from sordino.cli.options import CATALOG, OWNER
+from sordino.cli.usage import Commands
 
-ledger = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+ledger = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 
 
 def budget(

@@ -19,8 +19,7 @@ from rich.text import Text
 
 from sordino.cli.history import in_words
 from sordino.cli.reading import check_there, ledger_of
-from sordino.cli.shown import console_for, facts_of
-from sordino.errors import LedgerError
+from sordino.cli.shown import console_for, show_facts
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.entry import FIELDS, write_currency
 from sordino.ledger.history import currencies, with_answers
@@ -42,7 +41,7 @@ def verify(path: Path, *, anchors: Sequence[Path], receipts: Sequence[str], as_j
     book = check_there(catalog)
     for anchor in anchors:
         if not anchor.is_file():
-            raise LedgerError(f"there is no anchor {str(anchor)!r}; name a file that is one")
+            raise ValueError(f"there is no anchor {str(anchor)!r}; name a file that is one")
     own = [] if book.anchor is None else [book.anchor]
     with ledger_of(catalog) as ledger:
         for anchor in (*own, *anchors):
@@ -82,22 +81,24 @@ def _show(found: Sequence[Verified], seen: int) -> None:
         console.print("nothing has been asked yet")
         return
     for one in found:
-        console.print(
-            facts_of(
-                [
-                    ("people", one.people),
-                    (
-                        "entries",
-                        f"{one.entries:,}: {one.charges:,} charges, {one.answers:,} answers",
-                    ),
-                    ("spent", f"{one.spent} of {one.cap}"),
-                    ("head", str(one.head)),
-                ]
-            )
+        charges = f"{one.charges:,} charge{'s' * (one.charges != 1)}"
+        answers = f"{one.answers:,} answer{'s' * (one.answers != 1)}"
+        show_facts(
+            console,
+            [
+                ("people", one.people),
+                ("entries", f"{one.entries:,}: {charges}, {answers}"),
+                ("spent", f"{one.spent} of {one.cap}"),
+            ],
+            whole=("head", str(one.head)),
         )
         console.print()
     many = "the one" if seen == 1 else f"all {seen:,}"
-    held = f", also {many} that an anchor or a receipt has seen" if seen else ""
+    held = (
+        f", also {many} that an anchor or a receipt has seen"
+        if seen
+        else "; no anchor and no receipt was there to hold it to, so an old copy would pass too"
+    )
     console.print(Text.assemble(("all is well", "bold green"), f": every entry is in place{held}"))
 
 

@@ -12,10 +12,12 @@ import sordino
 from sordino.cli.asking import ask, explain, repl
 from sordino.cli.exits import MEANINGS, refusals
 from sordino.cli.keeping import budget, history, ledger
-from sordino.cli.options import AsJson
+from sordino.cli.options import CATALOG, AsJson
+from sordino.cli.usage import Commands
 
 # Plain help text: rich would double the time `sordino --help` takes.
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     epilog=MEANINGS,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -103,15 +105,22 @@ def init(
 
 @app.command()
 def check(
-    catalog: Annotated[Path, typer.Argument(help="The catalog to look at.")] = Path("sordino.toml"),
+    catalog: Annotated[
+        Path | None, typer.Argument(help="The catalog to look at; sordino.toml without it.")
+    ] = None,
     *,
+    named: Annotated[
+        Path | None, typer.Option("--catalog", help="The same, as other commands take it.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what is wrong or missing in a catalog."""
     from sordino.cli.catalog import check as look  # rich and pyarrow are loaded only here
 
     with refusals(as_json=as_json):
-        look(catalog, as_json=as_json)
+        if catalog is not None and named is not None:
+            raise ValueError("name one catalog to look at, with --catalog or without")
+        look(catalog or named or CATALOG, as_json=as_json)
 
 
 app.command()(explain)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -11,6 +12,7 @@ from typing import Any
 from sordino.session.session import Asked
 
 _STANDARD_INPUT = "-"
+_DECIMAL_COMMA = re.compile(r"[0-9]*,[0-9]+")
 _PRICES = ("epsilon", "rho", "within")
 
 
@@ -71,7 +73,9 @@ def _number(name: str, text: str | None) -> Decimal | None:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{name} must be a number, got {text!r}") from None
+        point = text.replace(",", ".", 1)
+        hint = f"; write {point}" if _DECIMAL_COMMA.fullmatch(text) else ""
+        raise ValueError(f"{name} must be a number, got {text!r}{hint}") from None
 
 
 def _width(text: str | None) -> Decimal | str | None:

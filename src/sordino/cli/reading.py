@@ -25,6 +25,16 @@ def ledger_of(catalog: Catalog) -> Iterator[Ledger]:
         ledger.close()
 
 
+def refusal_of(catalog: Catalog) -> str:
+    """Say why the ledger would answer no question, such as other limits on record, or nothing."""
+    try:
+        with ledger_of(catalog) as ledger:
+            ledger.check_terms()
+    except LedgerError as error:
+        return str(error)
+    return ""
+
+
 def is_there(book: Book | None) -> bool:
     """Tell whether there is a ledger; raises LedgerError if there has been one."""
     if book is None:

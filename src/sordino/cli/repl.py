@@ -15,21 +15,33 @@ from rich.text import Text
 
 import sordino as so
 from sordino.answer.numbers import plain as brief
+from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.ask import answer_as_json, show_answer
 from sordino.cli.budget import show_budget
 from sordino.cli.exits import code_of, error_as_json
-from sordino.cli.history import show_entries
+from sordino.cli.history import SHORT, show_entries
 from sordino.cli.question import Wish
-from sordino.cli.repl_input import Terminal, history_file, read_pipe, statements
-from sordino.cli.shown import and_delta, console_for, facts_of, more_in_words, more_like, plain
+from sordino.cli.repl_input import WORDS, Terminal, history_file, read_pipe, statements
+from sordino.cli.shown import (
+    and_delta,
+    console_for,
+    facts_of,
+    is_too_dear,
+    left_in_words,
+    more_like,
+    plain,
+)
 from sordino.errors import QueryError, SordinoError
-from sordino.ledger.history import currencies, entries, standing
+from sordino.ledger.history import entries, standing
 from sordino.plan.explain import Explanation
 from sordino.query.catalog import Column
+from sordino.release import Options
 from sordino.session import Left
+from sordino.session.asked import asked_of
 
 _SEEN = 20  # entries that are shown if nobody says how many
 _LISTED = 6  # keys of a column that are shown
+_AGREED = ("", "y", "yes")
 _HELP = {
     "\\help": "this list",
     "\\epsilon": "what a question may cost, such as \\epsilon 0.2",
@@ -72,14 +84,17 @@ def repl(request: Request) -> int:
         )
     if request.wish.priced:
         request.wish.asked()
-    with so.open(request.catalog, who=request.who, receipt=request.receipt) as session:
+    who = check_who(request.who)
+    with so.open(request.catalog, who=who, receipt=request.receipt) as session:
+        if not request.as_json:
+            note_stranger(session.catalog, who)
         if not watched:
-            prompt = _Prompt(session, request, read_pipe)
+            prompt = _Prompt(session, request, read_pipe, read_pipe)
             return prompt.run(watched=False)
         history = None if request.no_history else history_file()
         terminal = Terminal(session.catalog, tuple(_HELP), history)
         try:
-            prompt = _Prompt(session, request, terminal.read, terminal.remember)
+            prompt = _Prompt(session, request, terminal.read, terminal.confirm, terminal.remember)
             prompt.greet()
             prompt.run(watched=True)
         finally:
@@ -95,6 +110,7 @@ class _Prompt:
         session: so.Session,
         request: Request,
         read: Callable[[str], str],
+        confirm: Callable[[str], str],
         remember: Callable[[str], None] | None = None,
     ) -> None:
         self.session = session
@@ -102,6 +118,7 @@ class _Prompt:
         self.yes = request.yes
         self.as_json = request.as_json
         self.read = read
+        self.confirm = confirm
         self.remember = remember
         self.console = console_for()
         self.errors = console_for(errors=True)
@@ -123,7 +140,7 @@ class _Prompt:
             try:
                 if self.remember is not None:
                     self.remember(text)
-                if text.startswith("\\") or text.rstrip(";").strip() in ("quit", "exit"):
+                if text.startswith("\\") or text.rstrip(";").strip() in WORDS:
                     if not self._command(*text.removeprefix("\\").rstrip(";").split(None, 1)):
                         break
                 else:
@@ -133,7 +150,9 @@ class _Prompt:
                 code = code or code_of(error)
                 self._show_error(error)
             except KeyboardInterrupt:
-                self.errors.print("interrupted; what was charged stays charged", style="yellow")
+                self.errors.print(
+                    "interrupted; if a charge was made, \\history shows it", style="yellow"
+                )
         return code
 
     def _command(self, name: str = "", rest: str = "") -> bool:
@@ -154,7 +173,9 @@ class _Prompt:
             case "history":
                 self._show_history(value)
             case "who":
-                self.session.who = value or self.session.who
+                if value:
+                    self.session.who = check_who(value)
+                    note_stranger(self.session.catalog, value)
                 self.console.print(f"{self.session.who} is charged", markup=False)
             case "help" | "h" | "?":
                 self.console.print(facts_of(_HELP.items()))
@@ -192,7 +213,8 @@ class _Prompt:
             answer = session.answer(found.plan, fresh=fresh)
         left = self._left(found.plan.people)
         if self.as_json:
-            typer.echo(json.dumps(answer_as_json(answer, left)))
+            number = asked_of(found.plan, Options())[:SHORT]
+            typer.echo(json.dumps({**answer_as_json(answer, left), "plan": number}))
         else:
             show_answer(self.console, answer, left)
             self.console.print()
@@ -200,10 +222,9 @@ class _Prompt:
     def _is_agreed(self, found: Explanation) -> bool:
         """Show what an answer would cost and how wide its error bars would be; Enter agrees."""
         plan, left = found.plan, self._left(found.plan.people)
-        many = more_like(found.price, plan.slack, left.left, left.delta)
         facts = [
             ("price", and_delta(found.price, plan.slack)),
-            ("left", f"{left.left} of {left.cap}, {more_in_words(many, more='')}"),
+            ("left", left_in_words(left, found.price, plan.slack, more="")),
         ]
         for (title, expected), (_, width, about) in zip(found.columns, found.widths(), strict=True):
             between = ": " if expected.half_width is None else " "
@@ -211,10 +232,12 @@ class _Prompt:
             facts.append((title, plain(told, self.console)))
         facts += [("warning", warning) for warning in found.warnings]
         self.console.print(facts_of(facts))
-        if not many:
+        enough = more_like(found.price, plan.slack, left.left, left.delta)
+        if not enough or is_too_dear(left, found.price):
             return False
         try:
-            agreed = not self.read("Enter asks, anything else cancels: ").strip()
+            said = self.confirm("Enter or y asks, anything else cancels: ")
+            agreed = said.strip().casefold() in _AGREED
             self.console.print()
         except (KeyboardInterrupt, EOFError):
             typer.echo()
@@ -243,8 +266,7 @@ class _Prompt:
         if many and not (many.isdecimal() and int(many)):
             raise ValueError(f"\\history takes how many entries to show, got {many!r}")
         ledger = self.session.ledger
-        found = list(entries(ledger, last=int(many or _SEEN)))
-        show_entries(self.console, found, currencies(ledger))
+        show_entries(self.console, ledger, list(entries(ledger, last=int(many or _SEEN))))
 
     def _show_error(self, error: Exception) -> None:
         if self.as_json:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import sys
+import termios
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,8 +18,11 @@ import typer
 from sordino.cli.repl_words import DELIMITERS, completer
 from sordino.query.catalog import Catalog
 
+WORDS = ("quit", "exit", "help")  # commands that need no backslash
 PROMPT, CONTINUED = "sordino> ", "     ... "
 _KEPT = 1_000  # statements
+_MOMENT = 0.15  # seconds in which the rest of a paste arrives
+_PIECE = 65_536
 _PARTS = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|.", re.DOTALL)
 
 
@@ -32,7 +37,7 @@ def is_ended(text: str) -> bool:
 
 
 def statements(read: Callable[[str], str], *, watched: bool) -> Iterator[str]:
-    """Return statements, and lines that begin with a backslash, until there is no more input.
+    """Return statements, and lines that are a command, until there is no more input.
 
     A statement ends with a semicolon, or before an empty line. An interrupt forgets what was typed.
     """
@@ -46,7 +51,7 @@ def statements(read: Callable[[str], str], *, watched: bool) -> Iterator[str]:
             continue
         except EOFError:
             break
-        if not lines and (not line.strip() or line.lstrip().startswith("\\")):
+        if not lines and (line.strip().startswith("\\") or line.strip() in ("", *WORDS)):
             if line.strip():
                 yield line.strip()
             continue
@@ -77,6 +82,21 @@ def history_file() -> Path:
     return state / "sordino" / "history"
 
 
+def drop_typed_ahead(terminal: int) -> None:
+    """Drop what was typed or pasted before, until nothing more comes for a moment.
+
+    Raises EOFError if the terminal is gone.
+    """
+    try:
+        termios.tcflush(terminal, termios.TCIFLUSH)
+        while select.select([terminal], [], [], _MOMENT)[0]:
+            if not os.read(terminal, _PIECE):
+                raise EOFError
+            termios.tcflush(terminal, termios.TCIFLUSH)
+    except (OSError, termios.error):
+        raise EOFError from None
+
+
 class Terminal:
     """Lines from a terminal, with editing, completion and, if there is a file, a history in it."""
 
@@ -103,6 +123,19 @@ class Terminal:
         line = input(prompt)
         self._typed.append(line)
         return line
+
+    def confirm(self, prompt: str) -> str:
+        """Return a line that was typed after the prompt was shown; what came before is dropped.
+
+        It is not read by readline, so that nothing readline holds back can be the answer either.
+        """
+        drop_typed_ahead(sys.stdin.fileno())
+        sys.stdout.write(prompt)
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
 
     def remember(self, statement: str) -> None:
         """Keep a statement, on one line unless a remark would swallow what follows it."""

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.table import Table
@@ -17,18 +19,36 @@ from sordino.answer.labels import key_texts
 from sordino.answer.numbers import printable
 from sordino.answer.text import shown_rows, with_bar
 from sordino.privacy.currency import Price
+from sordino.session import Left
 
 _UNFOLDED = 10_000  # places of a line in a pipe, where nobody is served by folding
 _NARROWEST = 60  # places of a line, however narrow the terminal
 _NAME = 8  # places of a key at least
+_AFTER_NAME = 2  # places between a name and what there is to say of it
 _BETWEEN = 3  # places between two columns
 _GAUGE = 24
+_BLANKS = re.compile(r" +\n")
+
+
+class _Trimmed:
+    """A stream in which no line ends with blanks, as the cells of tables do."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text of whole lines."""
+        return self._stream.write(_BLANKS.sub("\n", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def console_for(*, errors: bool = False) -> Console:
     """Return a console for standard output or error; lines are folded in a terminal alone."""
     stream = sys.stderr if errors else sys.stdout
-    console = Console(stderr=errors, highlight=False)
+    trimmed = None if stream.isatty() else cast("TextIO", _Trimmed(stream))
+    console = Console(file=trimmed, stderr=errors, highlight=False)
     folded = stream.isatty() or "COLUMNS" in os.environ
     console.width = max(console.width, _NARROWEST) if folded else _UNFOLDED
     return console
@@ -80,12 +100,25 @@ def _below_each_other(titles: list[Text], lines: list[list[Text]]) -> Table:
 
 def facts_of(facts: Iterable[tuple[str, str]]) -> Table:
     """Return names and what there is to say of each, side by side."""
-    table = Table.grid(padding=(0, 2, 0, 0))
+    table = Table.grid(padding=(0, _AFTER_NAME, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in facts:
         table.add_row(Text(printable(name)), Text(printable(text)))
     return table
+
+
+def show_facts(console: Console, facts: list[tuple[str, str]], *, whole: tuple[str, str]) -> None:
+    """Print facts, and a last one that is never folded, so that it can be copied.
+
+    Where it does not fit beside its name, it stands below it.
+    """
+    console.print(facts_of(facts))
+    name, text = whole
+    side = max(len(one) for one, _ in (*facts, whole)) + _AFTER_NAME
+    fits = side + len(text) <= console.options.max_width
+    console.print(Text(name.ljust(side) if fits else name, "dim"), end="" if fits else "\n")
+    console.print(Text(printable(text)), soft_wrap=True)
 
 
 def notes_of(notes: Iterable[str]) -> Table:
@@ -139,6 +172,22 @@ def more_in_words(many: int, *, more: str = "more ") -> str:
         return f"about {many:,} {more}questions like this one"
     enough = f"enough for one {more}" if many else f"not enough for {'another' if more else 'a'} "
     return f"{enough}question like this one"
+
+
+def left_in_words(left: Left, price: Price, delta: Fraction, *, more: str = "more ") -> str:
+    """Say what is left, whose it is, and for how many questions of a price that is enough."""
+    if left.left == left.in_all:
+        said = f"{left.left} of {left.cap}, "
+    else:
+        said = f"{left.left} left for {left.who!r}, {left.in_all} of {left.cap} in all; "
+    if is_too_dear(left, price):
+        return f"{said[:-2]}; refused: one question may cost at most {left.question}"
+    return said + more_in_words(more_like(price, delta, left.left, left.delta), more=more)
+
+
+def is_too_dear(left: Left, price: Price) -> bool:
+    """Tell whether a price is more than one question may cost."""
+    return left.question is not None and price.nanos > left.question.nanos
 
 
 def _cells(column: Column, rows: list[int], console: Console) -> list[Text]:

@@ -58,21 +58,35 @@ def _limits(entry: Entry) -> tuple[int | None, ...]:
 
 def _share_out(chain: Chain, pages: Pages, last: Entry, terms: Terms, note: Note) -> list[Entry]:
     made = []
-    for own, share in _changed(pages, last, terms):
-        last = chain.append(pages, rules.shared(last, own, share, note), last)
-        made.append(last)
+    changed = _changed(pages, last, terms)
+    lowered = [
+        Share(share.who, share.most, _lower(own, share))
+        for own, share in changed
+        if _lower(own, share) != _on_record(share.who, own).kept
+    ]
+    for share in lowered + [share for _, share in changed]:  # what frees something goes first
+        own = pages.last_of(last.people, share.who)
+        if _on_record(share.who, own) != share:
+            last = chain.append(pages, rules.shared(last, own, share, note), last)
+            made.append(last)
     return made
 
 
 def _changed(pages: Pages, last: Entry, terms: Terms) -> list[tuple[Entry | None, Share]]:
-    """Return the shares that have changed; first those of which less is kept than before."""
+    """Return the shares that have changed, with what is on record."""
     stated = {share.who: share for share in terms.shares}
     found = []
     for who in dict.fromkeys([*stated, *pages.analysts(last.people)]):
         share, own = stated.get(who, Share(who, None, _NOTHING)), pages.last_of(last.people, who)
         if _on_record(who, own) != share:
             found.append((own, share))
-    return sorted(found, key=lambda one: one[1].kept.nanos - (one[0].kept if one[0] else 0))
+    return found
+
+
+def _lower(own: Entry | None, share: Share) -> Amount:
+    """Return what is kept before and after, whichever is less."""
+    before = _on_record(share.who, own).kept
+    return Amount(min(before.nanos, share.kept.nanos), min(before.slack, share.kept.slack))
 
 
 def _on_record(who: str, own: Entry | None) -> Share:

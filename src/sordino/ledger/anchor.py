@@ -63,6 +63,17 @@ class Anchor:
         except OSError as error:
             raise self._broken(f"cannot be written: {error.strerror}") from None
 
+    def ready(self) -> None:
+        """Open the file for writing, or say why that cannot be.
+
+        Guarantee: none needed.
+        """
+        try:
+            with self._lock():
+                self._opened()
+        except OSError as error:
+            raise self._broken(f"cannot be written: {error.strerror}") from None
+
     def close(self) -> None:
         """Let go of the file.
 
@@ -89,6 +100,11 @@ class Anchor:
         number, mine = self._mine.get(at, (0, b""))
         if there != mine:
             newest = _parsed(there)
+            if newest is not None and newest.number == seen.number and newest.head != seen.head:
+                raise LedgerError(
+                    f"entry {seen.number} of {seen.people!r} was added twice: the ledger is in two "
+                    "copies, and both are being spent; see 'sordino ledger verify'"
+                )
             number = 0 if newest is None else newest.number
         if number < seen.number:
             self._mine[at] = seen.number, _written(seen)

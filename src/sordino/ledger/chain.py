@@ -96,6 +96,14 @@ class Chain:
         pages.append(entry)
         return entry
 
+    def ready(self) -> None:
+        """Refuse to go on if the anchor could not be written: the charge would be for nothing.
+
+        Guarantee: none needed.
+        """
+        if self._anchor is not None:
+            self._anchor.ready()
+
     def saw(self, entry: Entry) -> None:
         """Remember an entry that is durable.
 

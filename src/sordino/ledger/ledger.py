@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -74,6 +75,7 @@ class Ledger:
         self.terms = dict(terms)
         self.chain = Chain(store.identity, digest_with(key), anchor)
         self._clock = clock
+        self._unchecked: set[str] = set()  # id spaces that were not opened when terms were checked
         self._price = lru_cache(_PRICES)(
             lambda people, loss: self._terms(people).budget.price(loss)
         )
@@ -82,6 +84,10 @@ class Ledger:
                 last = self.chain.last(pages, people)
                 if last is not None:
                     self._check_used(pages, last)
+                elif pages.currency(people) is not None:
+                    raise LedgerError(
+                        f"the ledger has lost all entries of {people!r}; put the newest copy back"
+                    )
 
     def charge(
         self,
@@ -106,7 +112,7 @@ class Ledger:
         if known is None or wanted.price > rules.room(known, own).nanos:
             with self.store.read() as pages:  # who is refused need not wait for those who write
                 self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
-        with self.store.write(people) as pages:
+        with self._writing(people) as pages:
             last = self.chain.last(pages, people) or self._open(pages, people, terms)
             draft = self._charged(pages, last, wanted, terms, note)
             entry = self.chain.append(pages, draft, last)
@@ -131,7 +137,7 @@ class Ledger:
         Guarantee: none needed; an answer is already private.
         """
         people = receipt.people
-        with self.store.write(people) as pages:
+        with self._writing(people) as pages:
             last = self.chain.last(pages, people)
             charge = last
             if last is not None and last.number != receipt.number:
@@ -157,6 +163,8 @@ class Ledger:
             self.chain.last(pages, people)
             found = pages.answer_to(people, who, plan, data)
             body = None if found is None else pages.body(people, found.charge)
+            if found is not None:
+                self.chain.check_hash(pages, found)
         if found is None:
             return None
         if not isinstance(body, bytes) or hashlib.sha256(body).hexdigest() != found.body:
@@ -207,15 +215,9 @@ class Ledger:
             for people, terms in self.terms.items():
                 last = self.chain.last(pages, people)
                 if last is None:
-                    continue
-                self._check_currency(pages, people, terms)
-                found = differences(pages, last, terms)
-                if found:
-                    raise LedgerError(
-                        f"the catalog and the ledger differ on the limits of {people!r}: "
-                        f"{', '.join(found)}; set them back in the catalog, or put the change on "
-                        "record with 'sordino ledger amend'"
-                    )
+                    self._unchecked.add(people)
+                else:
+                    self._check_limits(pages, last, terms)
 
     def amend(self, *, by: str, why: str) -> list[Entry]:
         """Put the terms on record as they are stated now: raised, lowered or shared out anew.
@@ -231,7 +233,7 @@ class Ledger:
             raise ValueError("a change of limits needs a name and a reason")
         note, made = Note(self._clock(), by, why), []
         for people, terms in self.terms.items():
-            with self.store.write(people) as pages:
+            with self._writing(people) as pages:
                 last = self.chain.last(pages, people)
                 if last is None:
                     added = open_space(self.chain, pages, people, terms, note)
@@ -251,6 +253,17 @@ class Ledger:
         self.store.close()
         self.chain.close()
 
+    @contextmanager
+    def _writing(self, people: str) -> Iterator[Pages]:
+        """Add to an id space; an interrupt at any moment leaves nothing behind."""
+        self.chain.ready()
+        try:
+            with self.store.write(people) as pages:
+                yield pages
+        except BaseException:
+            self.store.settle()
+            raise
+
     def _charged(
         self, pages: Pages, last: Entry | None, wanted: Wanted, terms: Terms, note: Note
     ) -> Entry:
@@ -258,6 +271,9 @@ class Ledger:
             last, own = _imagined("", wanted.who, terms)
         else:
             self._check_currency(pages, last.people, terms)
+            if last.people in self._unchecked:  # somebody else has opened it meanwhile
+                self._check_limits(pages, last, terms)
+                self._unchecked.discard(last.people)
             own = self.chain.own(pages, last, wanted.who)
         return rules.charged(last, own, wanted, terms.budget.currency, note)
 
@@ -285,6 +301,16 @@ class Ledger:
             return self.terms[people]
         except KeyError:
             raise LedgerError(f"no budget is declared for {people!r}") from None
+
+    def _check_limits(self, pages: Pages, last: Entry, terms: Terms) -> None:
+        self._check_currency(pages, last.people, terms)
+        found = differences(pages, last, terms)
+        if found:
+            raise LedgerError(
+                f"the catalog and the ledger differ on the limits of {last.people!r}: "
+                f"{', '.join(found)}; set them back in the catalog, or put the change on record "
+                "with 'sordino ledger amend'"
+            )
 
     def _check_currency(self, pages: Pages, people: str, terms: Terms) -> None:
         counted = self.chain.currency(pages, people)

@@ -125,6 +125,9 @@ class MemoryStore:
     def check(self) -> None:
         """Nothing is kept that could be damaged."""
 
+    def settle(self) -> None:
+        """Nothing is left behind."""
+
     def close(self) -> None:
         """Nothing is held that would have to be let go of."""
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 
@@ -15,10 +17,10 @@ from sordino.errors import LedgerError
 
 _REMOTE = (
     *("nfs", "cifs", "smb", "9p", "afs", "ncpfs", "ceph", "lustre", "glusterfs", "gpfs", "beegfs"),
-    *("coda", "davfs", "vboxsf", "fuse.sshfs", "fuse.gluster", "fuse.ceph", "fuse.davfs"),
-    *("fuse.s3fs", "fuse.rclone"),
+    *("coda", "davfs", "vboxsf", "virtiofs", "orangefs", "ocfs2", "gfs2", "prl_fs", "fuse"),
 )
 _MOUNTS = Path("/proc/self/mounts")
+_OCTAL = re.compile(r"\\([0-7]{3})")  # how spaces and the like are written there
 _BRIEFLY = 1.0  # seconds in which a ledger that is being made has two names
 
 
@@ -29,6 +31,11 @@ def check_place(path: Path) -> os.stat_result:
     flushes cannot be relied on: both could spend a budget twice.
     """
     _check_local(path.parent)
+    if any(point == path for point, _ in _mounts()):
+        raise LedgerError(
+            f"the ledger {str(path)!r} is mounted by itself, and its log would not be beside it "
+            "but lie in another folder, so that it could be spent twice; mount its folder"
+        )
     until = time.monotonic() + _BRIEFLY
     while True:
         try:
@@ -95,11 +102,11 @@ def _sync(path: Path) -> None:
 
 def _forget_drafts(path: Path, seen: os.stat_result) -> bool:
     """Remove the name under which a ledger was made, if its maker did not come to it."""
-    drafts = [
-        draft
-        for draft in path.parent.glob(f"{escape(path.name)}.new-*")
-        if draft.stat().st_ino == seen.st_ino
-    ]
+    drafts = []
+    for draft in path.parent.glob(f"{escape(path.name)}.new-*"):
+        with suppress(FileNotFoundError):  # its maker came to it after all
+            if draft.stat().st_ino == seen.st_ino:
+                drafts.append(draft)
     for draft in drafts:
         draft.unlink(missing_ok=True)
     return bool(drafts)
@@ -107,7 +114,7 @@ def _forget_drafts(path: Path, seen: os.stat_result) -> bool:
 
 def _check_local(folder: Path) -> None:
     kind = _file_system(folder)
-    if kind.startswith(_REMOTE):
+    if kind.startswith(_REMOTE) and kind != "fuseblk":  # which is a local disk of another system
         raise LedgerError(
             f"{str(folder)!r} is on a network file system ({kind}), which cannot keep a ledger: "
             "its locks and flushes are not to be relied on; use a local disk, or PostgreSQL"
@@ -116,12 +123,43 @@ def _check_local(folder: Path) -> None:
 
 def _file_system(folder: Path) -> str:
     """Return the kind of file system of a folder, or nothing where the system does not tell."""
-    if not _MOUNTS.exists():
-        return ""
     best, kind = -1, ""
-    for line in _MOUNTS.read_text("utf-8", "replace").splitlines():
-        _, point, name, *_ = line.split(" ")
-        mount = Path(point.replace("\\040", " "))
+    for mount, name in _mounts():
         if folder.is_relative_to(mount) and len(mount.parts) >= best:
             best, kind = len(mount.parts), name
     return kind
+
+
+def _mounts() -> list[tuple[Path, str]]:
+    """Return every mount point with its kind of file system, or nothing where it is not told."""
+    if not _MOUNTS.exists():
+        return []
+    lines = [line.split(" ") for line in _MOUNTS.read_text("utf-8", "replace").splitlines()]
+    return [(Path(_OCTAL.sub(lambda c: chr(int(c[1], 8)), at)), kind) for _, at, kind, *_ in lines]
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Return a path without links, so that a ledger has one log whatever it is called by."""
+    try:
+        found = Path(path).resolve()
+        found.exists()
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise LedgerError(f"the ledger {str(path)!r} cannot be opened: {why}") from None
+    return found
+
+
+def inode(seen: os.stat_result) -> tuple[int, int]:
+    """Return which file it is, whatever its name."""
+    return seen.st_dev, seen.st_ino
+
+
+def beside(name: str) -> list[tuple[int, int] | None]:
+    """Return which files the log and its index are: a removed one is still written to."""
+    found: list[tuple[int, int] | None] = []
+    for end in ("-wal", "-shm"):
+        try:
+            found.append(inode(os.stat(name + end)))  # noqa: PTH116
+        except OSError:
+            found.append(None)
+    return found

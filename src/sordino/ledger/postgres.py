@@ -110,6 +110,9 @@ class PostgresStore:
                     "changed it"
                 )
 
+    def settle(self) -> None:
+        """Nothing is left behind."""
+
     def close(self) -> None:
         """Close the connection; the store cannot be used afterwards."""
         held = self._own()

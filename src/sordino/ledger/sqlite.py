@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from threading import RLock, local
+from threading import RLock
 from types import TracebackType
 from typing import Any
-from weakref import WeakSet
 
 from sordino.errors import LedgerError
 from sordino.ledger.entry import FIELDS, Entry
-from sordino.ledger.place import check_place, create
+from sordino.ledger.forks import STORES, check_not_inherited
+from sordino.ledger.place import beside, check_place, create, inode, resolved
 from sordino.ledger.sqlite_file import (
     STANDARD,
     Driver,
@@ -62,7 +61,7 @@ class SqliteStore:
         driver: Driver = STANDARD,
         migrations: Migrations = MIGRATIONS,
     ) -> None:
-        self.path = _resolved(path)
+        self.path = resolved(path)
         self._name = str(self.path)
         self._driver = driver
         self._migrations = migrations
@@ -74,13 +73,14 @@ class SqliteStore:
         if not self.path.exists():
             version = len(migrations) + 1
             create(self.path, lambda draft: make_file(draft, driver, keyed=keyed, version=version))
-        self._file = _inode(check_place(self.path))
+        self._file = inode(check_place(self.path))
         with self._lock, explained(self.path, driver):
-            _STORES.add(self)  # now, so that whoever forks meanwhile waits
-            _check_not_inherited(self._name, self._file)
+            STORES.add(self)  # now, so that whoever forks meanwhile waits
+            check_not_inherited(self._name, self._file)
             self._connection = open_file(self.path, driver, migrations, whole=True)
             try:
                 self.identity, self.keyed = self._about()
+                self._beside = beside(self._name)
             except BaseException:
                 self.part()
                 raise
@@ -207,7 +207,7 @@ class SqliteStore:
                 self._connection.execute("ROLLBACK")
             self._connection.execute(how)
         except BaseException as error:
-            self._lock.release()
+            self.settle()
             self._explain(error)
             raise
 
@@ -228,8 +228,23 @@ class SqliteStore:
             except self._driver.errors as failure:
                 error = failure
             finally:
-                self._lock.release()
+                self.settle()
                 self._explain(error)
+
+    def settle(self) -> None:
+        """Let go of what this thread holds: an interrupt may come before an end has begun."""
+        if self._is_mine():
+            try:
+                if self._connection is not None and self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            finally:
+                while self._is_mine():
+                    self._lock.release()
+
+    def _is_mine(self) -> bool:
+        """Tell whether this thread holds the lock, which the lock alone knows for certain."""
+        owned: bool = self._lock._is_owned()  # type: ignore[attr-defined]  # what conditions use
+        return owned
 
     def _explain(self, error: BaseException | None) -> None:
         if isinstance(error, self._driver.errors):
@@ -240,16 +255,23 @@ class SqliteStore:
         if self._closed:
             raise LedgerError(f"the ledger {self._name!r} has been closed; open it again")
         if self._connection is None:
-            _check_not_inherited(self._name, self._file)
+            check_not_inherited(self._name, self._file)
             self._connection = open_file(self.path, self._driver, self._migrations, whole=False)
             self._process = os.getpid()
+            self._beside = beside(self._name)
         elif self._process != os.getpid():
-            _check_not_inherited(self._name, self._file)
+            check_not_inherited(self._name, self._file)
+        elif beside(self._name) != self._beside:
+            raise LedgerError(
+                f"the log beside the ledger {self._name!r} was removed or exchanged while it was "
+                "open, and others may be spending the same budget; close it everywhere, and open "
+                "it again"
+            )
 
     def _check_file(self) -> None:
         """Refuse to go on with a file that has lost its name to another one."""
         try:
-            same = _inode(os.stat(self._name)) == self._file  # noqa: PTH116 - twice as fast
+            same = inode(os.stat(self._name)) == self._file  # noqa: PTH116 - twice as fast
         except OSError:
             same = False
         if not same:
@@ -328,58 +350,5 @@ class _Transaction:
         self._store.end(error)
 
 
-# SQLite keeps one record of its locks for each file and process. A child that inherited an open
-# connection would believe that it holds locks which it does not, and its charges could be lost. So
-# no connection is open at the moment of a fork; each process opens its own when it needs it.
-_STORES: WeakSet[SqliteStore] = WeakSet()
-
-
-class _Held(local):
-    """The stores that the thread which forks holds meanwhile."""
-
-    def __init__(self) -> None:
-        self.stores: list[SqliteStore] = []
-
-
-_HELD = _Held()
-
-
-def _check_not_inherited(name: str, file: tuple[int, int]) -> None:
-    """Refuse a file of which this process inherited a connection after all."""
-    if any(store.is_inherited(file) for store in _STORES):
-        raise LedgerError(
-            f"the ledger {name!r} was in use when this process was forked; use it in a process "
-            "that was forked before or after"
-        )
-
-
-def _before_fork() -> None:
-    for store in sorted(_STORES, key=id):  # in one order, so that no two threads wait in a ring
-        store.hold()
-        _HELD.stores.append(store)
-
-
-def _after_fork() -> None:
-    while _HELD.stores:
-        _HELD.stores.pop().go_on()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
-
-
-def _resolved(path: str | os.PathLike[str]) -> Path:
-    try:
-        found = Path(path).resolve()
-        found.exists()
-    except (OSError, RuntimeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise LedgerError(f"the ledger {str(path)!r} cannot be opened: {why}") from None
-    return found
-
-
 def _entry(row: Any) -> Entry | None:
     return None if row is None else Entry._make(row)
-
-
-def _inode(seen: os.stat_result) -> tuple[int, int]:
-    return seen.st_dev, seen.st_ino

@@ -102,6 +102,10 @@ class Store(Protocol):
         """
         ...
 
+    def settle(self) -> None:
+        """Undo what an interrupt has left of a transaction of this thread."""
+        ...
+
     def check(self) -> None:
         """Look at what the place itself can tell: whether it is whole, and holds to the rules."""
         ...

@@ -72,7 +72,7 @@ def plan_within(
         raise MissingBound(
             "within",
             "no price makes the error bars so narrow",
-            hint="ask for wider ones, or state more expected_rows",
+            hint="ask for wider ones, or state more expected_rows (--expected-rows)",
         ) from None
     plan, place, bend = search.plan(best, {}), best, dict[Item, float]()
     found = plan
@@ -205,9 +205,9 @@ def _width(plan: Plan, output: Output, width: Width, rows: float | None) -> floa
         raise MissingBound(
             "within",
             f"how wide {output.title} will be is not known beforehand: {found.about}",
-            hint="state expected_rows, a public guess at the rows of a group"
+            hint="state expected_rows (--expected-rows), a public guess at the rows of a group"
             if grows
-            else "name the other columns, as in within={'n': 50}",
+            else "state the price, or name the other columns, in Python as within={'n': 50}",
         )
     if not isinstance(width, str):
         return float(positive("within", width))

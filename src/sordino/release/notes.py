@@ -113,7 +113,9 @@ def _keys(plan: Plan) -> list[str]:
         return left_out
     many, name = plan.keys.count_for(_LIKELY), plan.people
     name = name if name.endswith("s") else "people"
-    lower = "; a smaller groups= lowers that" if plan.keys.groups > 1 else ""
+    lower = (
+        "; a smaller groups= lowers that (--groups in a terminal)" if plan.keys.groups > 1 else ""
+    )
     withheld = (
         f"groups of few {name} are withheld: one of {many:,} is shown with {100 * _LIKELY:g} %"
     )

@@ -11,7 +11,7 @@ from sordino.engine.duckdb import DuckdbEngine
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, open_ledger
 from sordino.ledger.receipt import Seen, read_seen
-from sordino.query.catalog import Catalog
+from sordino.query.catalog import Book, Catalog
 from sordino.query.frames import frame_catalog
 from sordino.query.toml import read_catalog
 from sordino.session.session import OWNER, Session
@@ -64,8 +64,15 @@ def _ledger(
         return open_ledger(catalog, catalog.book, held_to=seen)
     if ledger == IN_MEMORY:
         return open_ledger(catalog, None, held_to=seen)
-    place = ledger if isinstance(ledger, str) else Path(ledger)
-    return open_ledger(catalog, book_at(place), held_to=seen)
+    book = book_at(ledger if isinstance(ledger, str) else Path(ledger))
+    declared = catalog.book
+    if declared is not None and _place(book) == _place(declared):
+        book = declared  # with its anchor and its key
+    return open_ledger(catalog, book, held_to=seen)
+
+
+def _place(book: Book) -> str:
+    return book.place if isinstance(book.place, str) else str(book.place.resolve())
 
 
 def table(

@@ -72,6 +72,9 @@ class FaultyStore:
             self._own.answer = told.done is Point.CHARGED
             self._reached(told.done)
 
+    def settle(self) -> None:
+        self._store.settle()
+
     def check(self) -> None:
         self._store.check()
 

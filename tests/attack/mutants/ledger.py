@@ -9,7 +9,17 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from sordino.ledger import amend, entry, rules, sqlite, sqlite_file, sqlite_schema, terms, verify
+from sordino.ledger import (
+    amend,
+    entry,
+    forks,
+    rules,
+    sqlite,
+    sqlite_file,
+    sqlite_schema,
+    terms,
+    verify,
+)
 from sordino.ledger.chain import Chain
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.memory import MemoryStore
@@ -124,13 +134,13 @@ def _refund(ledger: Ledger, receipt: Receipt) -> None:
 
 
 _FITS, _NEXT = rules._check_fits, rules._next
-_WRITTEN = """    with self.store.write(people) as pages:
+_WRITTEN = """    with self._writing(people) as pages:
         last = self.chain.last(pages, people) or self._open(pages, people, terms)
         draft = self._charged(pages, last, wanted, terms, note)
 """
 _CHECKED_EARLY = """    with self.store.read() as pages:
         self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
-    with self.store.write(people) as pages:
+    with self._writing(people) as pages:
         last = self.chain.last(pages, people) or self._open(pages, people, terms)
         mine = rules._own(self.chain.own(pages, last, who), who)
         used = mine.used + wanted.price, mine.used_slack + wanted.slack
@@ -165,7 +175,7 @@ KEEPING: dict[str, Mutant] = {
     "a charge is checked before the lock is taken": _of(Ledger.charge, _WRITTEN, _CHECKED_EARLY),
     "a connection is kept over a fork": _all(
         _of(SqliteStore.hold, "self.part()", "pass"),
-        _of(sqlite._check_not_inherited, "if any(", "if False and any("),
+        _of(forks.check_not_inherited, "if any(", "if False and any("),
     ),
     "a file that was exchanged is not noticed": _of(
         SqliteStore._check_file, "if not same:", "if False:"
@@ -258,7 +268,7 @@ COUNTING: dict[str, Mutant] = {
         "        last = last._replace(cap=terms.caps.cap.nanos)",
     ),
     "other limits than those on record are not noticed": _of(
-        Ledger.check_terms, "if found:", "if False:"
+        Ledger._check_limits, "if found:", "if False:"
     ),
     "a change of limits is not put on record": _of(
         amend.amend_space, "if _limits(last) !=", "if False and _limits(last) !="

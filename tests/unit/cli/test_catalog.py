@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from sordino.cli.catalog import check, init
+from sordino.cli.main import app
 from sordino.errors import CatalogError
 from sordino.query.toml import read_catalog
 
@@ -78,3 +80,37 @@ def test_findings_are_told_to_programs_as_json(
     assert found[0]["severity"] == "error"
     assert "there is no file" in found[0]["message"]
     assert set(found[0]) == {"severity", "where", "message", "hint"}
+
+
+def test_a_catalog_that_is_not_there_is_a_wrong_request(
+    visits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(CatalogError, match=r"there is no file 'nope\.toml'"):
+        check(Path("nope.toml"))
+    Path("sordino.toml").write_text("[budget", "utf-8")
+    with pytest.raises(typer.Exit) as left:
+        check()
+    assert left.value.exit_code == 1
+    assert visits.exists()
+    assert "correct the file" in capsys.readouterr().out
+
+
+def test_the_catalog_may_be_named_as_other_commands_take_it(visits: Path) -> None:
+    init([visits], unit="id", output=Path("my.toml"))
+    for arguments, code in (
+        (["my.toml"], 0),
+        (["--catalog", "my.toml"], 0),
+        ([], 2),
+        (["my.toml", "--catalog", "my.toml"], 2),
+    ):
+        done = CliRunner().invoke(app, ["check", *arguments])
+        assert done.exit_code == code, done.output
+
+
+def test_findings_are_not_folded_in_a_pipe(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    init([visits])
+    done = CliRunner().invoke(app, ["check"])
+    assert done.exit_code == 1
+    found = json.loads(CliRunner().invoke(app, ["check", "--json"]).stdout)
+    assert len(done.stdout.splitlines()) == len(found) + 2

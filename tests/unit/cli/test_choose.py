@@ -134,8 +134,10 @@ def test_a_file_that_is_not_there_is_told_by_its_name(tmp_path: Path) -> None:
     listed.write_text("flu\nmumps\n", encoding="utf-8")
     for missing, candidates in (("rows.csv", f"@{listed}"), ("listed.csv", "@listed.csv")):
         done = start("rows.csv", candidates, cwd=tmp_path)
-        assert done.returncode == 1
-        assert done.stderr == f"sordino: {missing}: No such file or directory\n"
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"sordino: the file {missing} cannot be read: No such file or directory\n"
+        )
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_column_or_candidate(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_entries_tell_when_who_what_and_what_was_left(run: Run, clinic: Path) ->
     assert "share of alice: epsilon 0.5, kept epsilon 0.2" in lines[1]
     assert "owner  charge of epsilon 0.1, plan " in lines[2]
     assert lines[2].rstrip().endswith("epsilon 0.9")
-    assert lines[3].split()[3:] == ["owner", "answer", "to", "3"]
+    assert lines[3].endswith("  owner  answer to 3: SELECT COUNT(*) AS n FROM visits")
     assert "alice  charge of epsilon 0.2, plan " in lines[4]
 
 
@@ -45,7 +45,6 @@ def test_only_the_newest_and_only_those_of_an_analyst_if_wanted(run: Run) -> Non
     told = json.loads(run("history", "--who", "alice", "--last", "3", "--json").stdout)
     assert [entry["number"] for entry in told] == [7, 10, 11]
     assert {entry["who"] for entry in told} == {"alice"}
-    assert json.loads(run("history", "--people", "nobody", "--json").stdout) == []
     assert run("history", "--last", "0").exit_code == 2
 
 
@@ -57,3 +56,28 @@ def test_a_narrow_terminal_folds_what_and_cuts_nothing(
     done = run("history")
     assert max(map(len, done.stdout.splitlines())) <= 60
     assert "…" not in done.stdout
+
+
+def test_a_long_question_is_shortened_to_the_terminal_and_whole_for_programs(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = " AND ".join(f"age <> {k}" for k in range(30))
+    sql = f"{COUNT}\n WHERE {many}"
+    assert run("ask", sql, "--epsilon", "0.1").exit_code == 0
+    assert f"answer to 2: {' '.join(sql.split())}" in run("history").stdout
+    told = json.loads(run("history", "--json").stdout)
+    assert [entry["question"] for entry in told] == [None, sql, sql]
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run("history")
+    assert "..." in done.stdout
+    assert "age <> 29" not in done.stdout
+    assert len(done.stdout.splitlines()) < 12
+
+
+def test_what_matches_nothing_is_told_to_be_so(run: Run) -> None:
+    run("ask", COUNT, "--epsilon", "0.1")
+    assert run("history", "--who", "zoe").stdout == "nothing is on record for 'zoe'\n"
+    assert json.loads(run("history", "--who", "zoe", "--json").stdout) == []
+    done = run("history", "--people", "nobody")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "sordino: there is no id space 'nobody'; there are people\n"

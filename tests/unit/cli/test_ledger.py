@@ -90,7 +90,7 @@ def test_a_changed_answer_is_found_out(run: Run, clinic: Path, asked: str) -> No
     ("arguments", "code", "said"),
     [
         (["verify", "--receipt", "nonsense"], 2, "people:number:hash"),
-        (["verify", "--anchor", "none.heads"], 4, "there is no anchor 'none.heads'"),
+        (["verify", "--anchor", "none.heads"], 2, "there is no anchor 'none.heads'"),
         (["verify", "--anchor", "visits.csv"], 4, "the anchor 'visits.csv' is damaged"),
         (["export", "--format", "xml"], 2, "--format must be jsonl or csv, got 'xml'"),
         (["export", "--format", "csv", "--answers"], 2, "leave out --format csv"),
@@ -154,3 +154,16 @@ def test_changed_limits_are_put_on_record(run: Run, clinic: Path, asked: str) ->
     (clinic / "sordino.toml").write_text(CATALOG, "utf-8")
     (made,) = json.loads(run("ledger", "amend", "--by", "A", "--why", "back", "--json").stdout)
     assert (made["kind"], made["cap"], made["by"]) == ("limits", 10**9, "A")
+
+
+def test_one_charge_is_not_called_several_and_what_nothing_vouches_for_is_told(
+    run: Run, clinic: Path
+) -> None:
+    run("ask", COUNT, "--epsilon", "0.1")
+    done = run("ledger", "verify")
+    assert "entries  3: 1 charge, 1 answer\n" in done.stdout
+    assert "no receipt was there" not in done.stdout
+    (clinic / "sordino.ledger.heads").unlink()
+    bare = run("ledger", "verify")
+    assert bare.exit_code == 0
+    assert "no anchor and no receipt was there to hold it to" in bare.stdout

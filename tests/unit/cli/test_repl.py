@@ -8,13 +8,15 @@ import re
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import Run
+from sordino.cli.repl_input import drop_typed_ahead
+from tests.unit.cli.conftest import CATALOG, Run
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
@@ -93,6 +95,7 @@ def test_commands_say_and_change_what_holds(run: Run) -> None:
         ("\\nonsense", "there is no command \\nonsense; \\help lists them"),
         ("\\epsilon much", "epsilon must be a number, got 'much'"),
         ("\\confidence x", "confidence must be a number"),
+        ("\\who *", "'*' stands for all analysts without a share"),
         ("\\history many", "\\history takes how many entries to show, got 'many'"),
         ("\\fresh", "nothing was asked yet"),
         ("\\", "there is no command"),
@@ -209,3 +212,62 @@ def test_an_interrupt_cancels_and_errors_are_underlined(typist: Typist) -> None:
     assert "epsilon 1 of epsilon 1, not enough for a question like this one" in said
     typist.wait_for("sordino> ")
     assert typist.leave() == 0
+
+
+def test_what_is_pasted_confirms_no_charge(typist: Typist, run: Run) -> None:
+    typist.wait_for("sordino> ")
+    typist.type(f"{COUNT};\n\n{COUNT} WHERE age > 50;\n\ny\n\n")
+    typist.wait_for("anything else cancels: ")
+    typist.type("no\n")
+    assert "cancelled; nothing was charged" in typist.wait_for("sordino> ")
+    assert "epsilon 1 of epsilon 1 left" in run("budget").stdout
+    assert run("history").stdout == "nothing has been asked yet\n"
+    for left, agreed in (("0.9", "y"), ("0.8", "YES"), ("0.7", "")):
+        typist.type(f"{COUNT} WHERE age > {left};\n")
+        typist.wait_for("anything else cancels: ")
+        typist.type(f"{agreed}\n")
+        assert f"left        epsilon {left} of epsilon 1" in typist.wait_for("sordino> ")
+    assert typist.leave() == 0
+
+
+def test_what_arrives_piece_by_piece_is_dropped_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sordino.cli.repl_input._MOMENT", 1.0)
+    held, other = pty.openpty()
+    try:
+        os.write(held, b"\n\n")
+        sender = threading.Thread(target=_send, args=(held, 5))
+        sender.start()
+        drop_typed_ahead(other)
+        sender.join()
+        assert not select.select([other], [], [], 0)[0]
+        os.write(held, b"y\n")
+        assert os.read(other, 100) == b"y\n"
+    finally:
+        os.close(held)
+    with pytest.raises(EOFError):
+        drop_typed_ahead(other)
+    os.close(other)
+
+
+def _send(terminal: int, pieces: int) -> None:
+    for _ in range(pieces):
+        time.sleep(0.02)
+        os.write(terminal, b"\n")
+
+
+def test_a_question_that_is_too_dear_is_refused_before_it_is_asked(clinic: Path) -> None:
+    stated = CATALOG.replace("epsilon = 1\n", "epsilon = 1\nquestion = 0.3\n")
+    (clinic / "sordino.toml").write_text(stated, "utf-8")
+    typist = Typist(clinic, "--epsilon", "0.5")
+    try:
+        typist.wait_for("sordino> ")
+        typist.type("help\n")
+        typist.wait_for("\\quit")
+        typist.wait_for("sordino> ")
+        typist.type(f"{COUNT};\n")
+        said = typist.wait_for("sordino> ")
+        assert "refused: one question may cost at most epsilon 0.3" in said
+        assert "anything else cancels" not in said
+        assert typist.leave() == 0
+    finally:
+        typist.close()

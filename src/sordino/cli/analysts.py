@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who asks: a name that can be charged, and a word about one that nobody declared."""
+
+from __future__ import annotations
+
+import typer
+
+from sordino.cli.options import OWNER
+from sordino.ledger.ledger import check_name
+from sordino.query.catalog import EVERYBODY, Catalog
+
+
+def check_who(who: str) -> str:
+    """Return the name of one analyst; raises ValueError for what stands for all others."""
+    if who == EVERYBODY:
+        raise ValueError(f"{EVERYBODY!r} stands for all analysts without a share; name one of them")
+    return check_name(who)
+
+
+def note_stranger(catalog: Catalog, who: str) -> None:
+    """Say on standard error that analysts are declared and this one is not, as after a slip."""
+    named = sorted(one.name for one in catalog.analysts if one.name != EVERYBODY)
+    if not catalog.analysts or who in (OWNER, *named):
+        return
+    others = f"only {', '.join(named)}" if named else "nobody by name"
+    typer.echo(
+        f"note: the catalog does not name {who!r}, {others}; the limits of all others hold",
+        err=True,
+    )
