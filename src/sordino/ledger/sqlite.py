@@ -45,6 +45,7 @@ _ANALYSTS = (  # from name to name along the index, however many entries each ha
     "WHERE names.who IS NOT NULL) SELECT who FROM names WHERE who IS NOT NULL"
 )
 _AT_ONCE = 1_000  # entries
+_PATIENCE = 60  # seconds to wait for other threads
 
 
 class SqliteStore:
@@ -199,7 +200,8 @@ class SqliteStore:
 
     def begin(self, how: str) -> None:
         """Begin a transaction; it is ended by ``end`` on the same thread."""
-        self._lock.acquire()
+        if not self._lock.acquire(timeout=_PATIENCE):
+            raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
         try:
             self._check_file()
             self._check_open()
