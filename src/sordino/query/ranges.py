@@ -19,6 +19,8 @@ def of_literal(value: Value) -> Range | None:
 
     >>> of_literal(0.5)
     Range(low=Fraction(1, 2), high=Fraction(1, 2))
+    >>> of_literal(math.inf) is None
+    True
     """
     match value:
         case bool() | str() | None:
@@ -26,7 +28,7 @@ def of_literal(value: Value) -> Range | None:
         case date(year=year):
             return Range(Fraction(year), Fraction(year))
         case int() | float():
-            return Range(Fraction(value), Fraction(value))
+            return Range(Fraction(value), Fraction(value)) if math.isfinite(value) else None
 
 
 def kept(range_: Range | None) -> Range | None:
