@@ -33,7 +33,7 @@ from sordino.query.catalog import Catalog
 ROUNDS, ANSWERS, WARM = 9, 200, 1_500
 ENTRIES = 1_000_000
 LEAST_ANSWERS, COMMITS = 500, 1_400  # a second, on a disk that does so many bare commits
-MOST_BESIDE = 0.15  # milliseconds of an answer beside its two commits
+MOST_BESIDE = 0.15  # milliseconds of an answer beside its syncs
 MOST_GROWTH = 1.5
 PEOPLE, WHO, DATA = "people", "analyst", "d" * 64
 BODY = b"{" + b" " * 1_500 + b"}"
@@ -76,38 +76,42 @@ def seconds(work: Callable[[], object], times: int) -> float:
 
 
 def _answers(console: Console, folder: Path) -> int:
+    """Compare answers with bare commits, and measure them once more without the syncs."""
     bare = sqlite3.connect(folder / "bare", isolation_level=None)
     for setting in ("journal_mode = WAL", "synchronous = FULL"):
         bare.execute(f"PRAGMA {setting}")
     bare.execute("CREATE TABLE t (x INTEGER)")
-    commits, answers = [], []
-    with opened(folder / "answers") as ledger:
+    commits, answers, beside = [], [], []
+    with opened(folder / "answers") as ledger, opened(folder / "unsynced") as unsynced:
+        unsynced.store._connection.execute("PRAGMA synchronous = OFF")  # type: ignore[attr-defined]
         seconds(
             lambda: bare.execute("INSERT INTO t VALUES (1)"), WARM
         )  # until logs have their size
-        seconds(lambda: answer(ledger), WARM // 5)
-        for _ in range(ROUNDS):  # in turn, so that both meet the same disk
+        for book in (ledger, unsynced):
+            seconds(partial(answer, book), WARM // 5)
+        for _ in range(ROUNDS):  # in turn, so that all meet the same disk
             commits.append(seconds(lambda: bare.execute("INSERT INTO t VALUES (1)"), 2 * ANSWERS))
-            answers.append(seconds(lambda: answer(ledger), ANSWERS))
+            answers.append(seconds(partial(answer, ledger), ANSWERS))
+            beside.append(seconds(partial(answer, unsynced), ANSWERS))
     bare.close()
-    commit, each = median(commits), median(answers)
-    beside = median((a - 2 * c) * 1_000 for a, c in zip(answers, commits, strict=True))
+    commit, each, rest = median(commits), median(answers), median(beside) * 1_000
     table = Table(title="Charged and recorded answers, one writer, SQLite with full syncs")
     headings = ("answers/s", "at least", "bare commits/s", "ratio", "beside, ms", "at most", "")
     for heading in headings:
         table.add_column(heading, justify="right")
     least = LEAST_ANSWERS * min(1.0, 1 / commit / COMMITS)
-    reached = 1 / each >= least and beside <= MOST_BESIDE
+    reached = 1 / each >= least and rest <= MOST_BESIDE
     table.add_row(
         f"{1 / each:,.0f}",
         f"{least:,.0f}",
         f"{1 / commit:,.0f}",
         f"{commit / each:.2f}",
-        f"{beside:.3f}",
+        f"{rest:.3f}",
         f"{MOST_BESIDE}",
         "ok" if reached else "[bold red]missed[/]",
     )
     console.print(table)
+    console.print("beside: the same with every sync left out, so all but the waiting for the disk")
     return not reached
 
 

@@ -20,7 +20,6 @@ _SMALL = 32 << 20  # bytes of a file that is looked at as a whole when it is ope
 _SETTINGS = (
     f"PRAGMA busy_timeout = {_PATIENCE}",
     "PRAGMA synchronous = FULL",
-    "PRAGMA wal_autocheckpoint = 4000",  # 16 MB of log; a shorter one is copied more often
     "PRAGMA fullfsync = ON",
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
