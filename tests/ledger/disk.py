@@ -91,7 +91,7 @@ class Disk(apsw.VFS):
         def connect(path: Path) -> apsw.Connection:
             connection = _Connection(str(path), vfs=self.name)
             connection.instead = instead
-            connection.checkpoint = checkpoint
+            connection.wal_autocheckpoint(checkpoint)
             return connection
 
         return Driver(connect, apsw.Error)
@@ -99,12 +99,9 @@ class Disk(apsw.VFS):
 
 class _Connection(apsw.Connection):
     instead: tuple[str, str] = ("", "")
-    checkpoint = 1_000
 
     def execute(self, statements: str, *bindings: Any, **others: Any) -> apsw.Cursor:
         old, new = self.instead
-        if statements.startswith("PRAGMA wal_autocheckpoint"):
-            statements = f"PRAGMA wal_autocheckpoint = {self.checkpoint}"
         return super().execute(new if statements == old else statements, *bindings, **others)
 
 
