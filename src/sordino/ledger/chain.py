@@ -38,6 +38,8 @@ class Chain:
         if known is not None and pages.head(people) == (known.number, known.hash):
             return known
         last = pages.last(people)
+        if last is not None and last.people != people:
+            raise LedgerError(f"the ledger gives entries of {last.people!r} for {people!r}")
         seen = self.anchored.get(people)
         if known is not None:
             seen = Seen(people, known.number, known.hash)

@@ -206,6 +206,7 @@ class SqliteStore:
             self._check_file()
             self._check_open()
             if self._connection.in_transaction:  # an interrupt came before its end
+                self._places.clear()
                 self._connection.execute("ROLLBACK")
             self._connection.execute(how)
         except BaseException as error:
@@ -238,6 +239,7 @@ class SqliteStore:
         if self._is_mine():
             try:
                 if self._connection is not None and self._connection.in_transaction:
+                    self._places.clear()
                     self._connection.execute("ROLLBACK")
             finally:
                 while self._is_mine():
