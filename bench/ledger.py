@@ -178,7 +178,5 @@ def _fill(ledger: Ledger) -> None:
                 wanted = Wanted(WHO, 1_000_000, 0, f"{next(_NUMBERS):064x}", DATA)
                 draft = rules.charged(last, last, wanted, currency, note)
                 charge = chain.append(pages, draft, last)
-                last = chain.append(
-                    pages, rules.answered(charge, charge, charge, told, note), charge
-                )
-                pages.keep(PEOPLE, charge.number, BODY)
+                answer_to = rules.answered(charge, charge, charge, told, note)
+                last = chain.append(pages, answer_to, charge, BODY)

@@ -243,7 +243,7 @@ def a_changed_answer_is_not_given(lab: Lab) -> None:
     path = lab.folder / "ledger"
     with closing(in_file(path)) as ledger:
         ledger.record(pay(ledger), b"answer")
-    behind(path, "UPDATE answers SET body = x'00'")
+    behind(path, "UPDATE entries SET bytes = x'00' WHERE kind = 'answer'")
     with (
         closing(in_file(path)) as ledger,
         pytest.raises(LedgerError, match="is not the one that was recorded"),

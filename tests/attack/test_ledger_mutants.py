@@ -64,7 +64,7 @@ FOUND = {  # by each check; what may get lost is found by looking at the writes
         "the file lets an answer be paid for by any charge",
         "the file lets a charge pay for two answers",
     ),
-    "a body in a file has its entry": ("the file lets bodies be kept without an entry",),
+    "a body in a file has its entry": ("the file lets answers be kept that are none",),
     "sums are exact": (
         "sums are added up as floats",
         "one nano too much is granted",

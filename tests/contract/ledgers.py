@@ -31,6 +31,7 @@ from sordino.query.catalog import Analyst, Catalog, Purse
 
 KEY = b"a key that the owner keeps to herself"
 NANO = 10**9
+BODY = b"answer"
 
 
 class Place:
@@ -109,12 +110,15 @@ class Place:
 
     def insert(self, entry: Entry) -> None:
         """Add an entry past the ledger."""
-        names, values = [f'"{name}"' for name in FIELDS], list(entry)
+        names = [f'"{name}"' for name in FIELDS]
+        values: list[object] = list(entry)
         if isinstance(self.at, Path):
             with closing(sqlite3.connect(self.at)) as file:
                 asked = "SELECT place FROM spaces WHERE people = ?"
                 (place,) = file.execute(asked, (entry.people,)).fetchone()
-            names, values = ["id", *names], [place * ROOM + entry.number, *values]
+            body = BODY if entry.kind == "answer" else None
+            names = ["id", *names, "bytes"]
+            values = [place * ROOM + entry.number, *values, body]
         marks = ", ".join("?" * len(values))
         self.execute(f"INSERT INTO entries ({', '.join(names)}) VALUES ({marks})", values)  # noqa: S608
 
@@ -230,7 +234,7 @@ def add_and_undo(ledger: Ledger, *entries: Entry, people: str = "people") -> Non
         if pages.currency(people) is None:
             pages.add_space(people, "epsilon")
         for entry in entries:
-            pages.append(entry)
+            pages.append(entry, BODY if entry.kind == "answer" else None)
         raise Undone
 
 

@@ -227,12 +227,12 @@ def test_a_stored_answer_is_found_by_the_same_question_alone(place: Place) -> No
         assert reader.find("staff", who="ann", plan="p", data="1") is None
 
 
-def test_the_newest_of_several_answers_is_found(place: Place) -> None:
+def test_the_answer_to_the_newest_charge_is_found(place: Place) -> None:
     ledger = place.ledger()
     first, second = charge(ledger, "0.25"), charge(ledger, "0.25")
     ledger.record(second, b"second")
     ledger.record(first, b"first")
-    assert ledger.find("people", who="ann", plan="plan", data="data") == b"first"
+    assert ledger.find("people", who="ann", plan="plan", data="data") == b"second"
 
 
 def test_nothing_is_refunded(place: Place) -> None:

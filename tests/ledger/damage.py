@@ -95,17 +95,12 @@ def swap_rows(path: Path, luck: Random) -> None:
 
 
 def delete_last(path: Path, many: int) -> None:
-    """Take the last entries away, and the answers that they spoke of."""
+    """Take the last entries away, with the answers in them."""
     with edited(path) as connection:
         connection.execute(
             "DELETE FROM entries WHERE people = ?1 AND number > "
             "(SELECT max(number) FROM entries WHERE people = ?1) - ?2",
             (PEOPLE[0], many),
-        )
-        connection.execute(
-            "DELETE FROM answers WHERE people = ?1 AND charge NOT IN "
-            "(SELECT charge FROM entries WHERE people = ?1 AND kind = 'answer')",
-            (PEOPLE[0],),
         )
         connection.execute("DELETE FROM turns WHERE id NOT IN (SELECT id - 1 FROM entries)")
 
@@ -149,7 +144,12 @@ def mistype(path: Path, luck: Random) -> None:
     """Put a value of a wrong type, or none, into a cell that cannot have it."""
     table, name = luck.choice(
         [("entries", name) for name in FIELDS]
-        + [("spaces", "currency"), ("spaces", "people"), ("answers", "body"), ("about", "identity")]
+        + [
+            ("spaces", "currency"),
+            ("spaces", "people"),
+            ("entries", "bytes"),
+            ("about", "identity"),
+        ]
     )
     with edited(path) as connection:
         (sql,) = connection.execute(

@@ -98,7 +98,7 @@ class History:
         assert charge is not None, f"an answer without a charge was seen: {frame}"
         assert answer is not None, f"an answer was seen before it was kept: {frame}"
         assert charge.who == death.who
-        body = pages.body(PEOPLE, frame.charge) or b""
+        body = pages.body(answer) or b""
         assert hashlib.sha256(body).hexdigest() == answer.body
         assert body == frame.body if frame.whole else body.startswith(frame.body)
 

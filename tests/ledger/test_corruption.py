@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from sordino.ledger import sqlite_file
 from sordino.ledger.entry import Entry
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Seen
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.sqlite import _UNSEEN, SqliteStore
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from tests.ledger.damage import CRASHED_WAYS, LOG, WAYS, delete_last, rename_newest
@@ -61,7 +62,7 @@ def facts_of(book: Ledger) -> Facts:
     with book.store.read() as pages:
         entries = {people: list(pages.entries(people)) for people in pages.spaces()}
         bodies = {
-            (people, entry.number): pages.body(people, entry.charge)
+            (people, entry.number): pages.body(entry)
             for people, those in entries.items()
             for entry in those
             if entry.kind == "answer"
@@ -276,6 +277,7 @@ def test_a_copy_that_is_put_in_place_of_an_open_ledger_is_noticed(
     try:
         shutil.copy(ledgers.copies / "003" / NAME, tmp_path / "old")
         (tmp_path / "old").replace(tmp_path / "one" / NAME)
+        time.sleep(2 * _UNSEEN)
         with pytest.raises(LedgerError, match="moved or exchanged"):
             charge(book, PEOPLE[0], "bob", "afterwards")
     finally:

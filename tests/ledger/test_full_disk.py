@@ -85,7 +85,7 @@ def hold(path: Path, given: list[so.Answer], faults: int) -> None:
         book = Ledger(store, terms_of(CATALOG), anchor=Anchor(path.with_suffix(".heads")))
         (found,) = verify(book)
         with store.read() as pages:
-            kept = [pages.body("people", e.charge) for e in pages.entries("people") if e.charge]
+            kept = [pages.body(e) for e in pages.entries("people") if e.charge]
     finally:
         store.close()
     assert found.spent.nanos == found.charges * NANOS

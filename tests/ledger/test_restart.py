@@ -73,13 +73,13 @@ def found_after(address: str, clients: list[Client]) -> Verified:
         (found,) = verify(book)
         with book.store.read() as pages:
             entries = {entry.number: entry for entry in pages.entries(PEOPLE)}
-            answers = {e.charge: e.body for e in entries.values() if e.kind == "answer"}
+            answers = {e.charge: e for e in entries.values() if e.kind == "answer"}
             assert all(entries[number].hash == head for number, head in paid.items())
             for number, body in kept.items():
-                assert answers[number] == hashlib.sha256(body).hexdigest()
+                assert answers[number].body == hashlib.sha256(body).hexdigest()
         newest = list(kept)[-5:]
         with book.store.read() as pages:
-            assert [pages.body(PEOPLE, number) for number in newest] == [
+            assert [pages.body(answers[number]) for number in newest] == [
                 kept[number] for number in newest
             ]
     finally:

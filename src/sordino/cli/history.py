@@ -102,7 +102,7 @@ def _questions(ledger: Ledger, found: Iterable[Entry]) -> dict[tuple[str, int], 
     for entry in found:
         if entry.kind == "answer":
             with ledger.store.read() as pages:
-                body = pages.body(entry.people, entry.charge)
+                body = pages.body(entry)
             if isinstance(body, bytes) and is_readable(body):
                 asked[_place(entry)] = str(from_bytes(body).facts["question"])
     return asked

@@ -68,6 +68,8 @@ class Anchor:
 
         Guarantee: none needed.
         """
+        if self._file >= 0 and self._process == os.getpid():
+            return
         try:
             with self._lock():
                 self._opened()
@@ -85,7 +87,8 @@ class Anchor:
             self._file = -1
 
     def _lock(self) -> Lock:
-        return self._locks.setdefault(os.getpid(), Lock())
+        process = os.getpid()
+        return self._locks.get(process) or self._locks.setdefault(process, Lock())
 
     def _opened(self) -> int:
         if self._file < 0 or self._process != os.getpid():

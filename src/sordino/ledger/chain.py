@@ -88,14 +88,16 @@ class Chain:
             self._own[last.people, who] = own
         return own
 
-    def append(self, pages: Pages, draft: Entry, last: Entry | None) -> Entry:
-        """Add an entry with its hash, and return it.
+    def append(
+        self, pages: Pages, draft: Entry, last: Entry | None, body: bytes | None = None
+    ) -> Entry:
+        """Add an entry with its hash, that of an answer with its bytes, and return it.
 
         Guarantee: none needed; it depends on what was spent alone.
         """
         before = self.first(pages, draft.people) if last is None else last.hash
         entry = Entry._make((*draft[:-1], hash_of(draft, before, self.digest)))
-        pages.append(entry)
+        pages.append(entry, body)
         return entry
 
     def ready(self) -> None:

@@ -110,7 +110,7 @@ def with_answers(ledger: Ledger) -> Iterator[tuple[Entry, bytes | None]]:
             yield entry, None
             continue
         with ledger.store.read() as pages:
-            body = pages.body(entry.people, entry.charge)
+            body = pages.body(entry)
         yield entry, body
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from time import time
+from types import TracebackType
 
 from sordino.errors import LedgerError
 from sordino.ledger import rules
@@ -144,14 +144,13 @@ class Ledger:
                 charge = pages.entry(people, receipt.number)
             if last is None or charge is None or charge.hash != receipt.head:
                 raise LedgerError("there is no charge that this receipt is for")
-            unpaid = charge is last or pages.body(people, charge.number) is None
+            unpaid = charge is last or not pages.is_paid(charge)
             if charge.kind != "charge" or not unpaid:
                 raise LedgerError("a charge pays for one answer, and this one has been recorded")
             own = self.chain.own(pages, last, charge.who)
             told = hashlib.sha256(body).hexdigest()
             draft = rules.answered(last, own, charge, told, Note(self._clock()))
-            entry = self.chain.append(pages, draft, last)
-            pages.keep(people, charge.number, body)
+            entry = self.chain.append(pages, draft, last, body)
         self.chain.saw(entry)
 
     def find(self, people: str, *, who: str, plan: str, data: str) -> bytes | None:
@@ -162,7 +161,7 @@ class Ledger:
         with self.store.read() as pages:
             self.chain.last(pages, people)
             found = pages.answer_to(people, who, plan, data)
-            body = None if found is None else pages.body(people, found.charge)
+            body = None if found is None else pages.body(found)
             if found is not None:
                 self.chain.check_hash(pages, found)
         if found is None:
@@ -253,16 +252,10 @@ class Ledger:
         self.store.close()
         self.chain.close()
 
-    @contextmanager
-    def _writing(self, people: str) -> Iterator[Pages]:
+    def _writing(self, people: str) -> _Writing:
         """Add to an id space; an interrupt at any moment leaves nothing behind."""
         self.chain.ready()
-        try:
-            with self.store.write(people) as pages:
-                yield pages
-        except BaseException:
-            self.store.settle()
-            raise
+        return _Writing(self.store, people)
 
     def _charged(
         self, pages: Pages, last: Entry | None, wanted: Wanted, terms: Terms, note: Note
@@ -320,6 +313,35 @@ class Ledger:
                 f"the ledger counts {counted} for {people!r} and the catalog {stated}; that is "
                 "fixed when an id space is opened: state the budget as it was"
             )
+
+
+class _Writing:
+    """A transaction of which an interrupt leaves nothing; a generator takes three times as long."""
+
+    __slots__ = ("_store", "_transaction")
+
+    def __init__(self, store: Store, people: str) -> None:
+        self._store = store
+        self._transaction = store.write(people)
+
+    def __enter__(self) -> Pages:
+        try:
+            return self._transaction.__enter__()
+        except BaseException:
+            self._store.settle()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._transaction.__exit__(kind, error, trace)
+        except BaseException:
+            self._store.settle()
+            raise
 
 
 def _imagined(people: str, who: str, terms: Terms) -> tuple[Entry, Entry | None]:

@@ -89,30 +89,32 @@ class MemoryStore:
         return iter(self._entries.get(people, [])[first - 1 :])
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the newest answer entry of an analyst to a plan on a version of the data."""
+        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         return self.entry(people, self._asked.get((people, who, plan, data), 0))
 
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         return sorted(who for space, who in self._own if space == people)
 
-    def append(self, entry: Entry) -> None:
-        """Add an entry; one that does not follow the last is refused."""
+    def append(self, entry: Entry, body: bytes | None = None) -> None:
+        """Add an entry; one that does not follow the last is refused, and so is a second answer."""
         entries = self._entries.setdefault(entry.people, [])
         if entry.number != len(entries) + 1:
             raise LedgerError("entries follow each other without a gap")
+        if body is not None:
+            if (entry.people, entry.charge) in self._bodies:
+                raise LedgerError("a charge pays for one answer, and this one has been recorded")
+            self._bodies[entry.people, entry.charge] = body
         entries.append(entry)
         self._index(entry)
 
-    def keep(self, people: str, charge: int, body: bytes) -> None:
-        """Keep the bytes of the answer to a charge; a second answer is refused."""
-        if (people, charge) in self._bodies:
-            raise LedgerError("a charge pays for one answer, and this one has been recorded")
-        self._bodies[people, charge] = body
+    def body(self, entry: Entry) -> bytes | None:
+        """Return the bytes of the answer that an entry speaks of."""
+        return self._bodies.get((entry.people, entry.charge))
 
-    def body(self, people: str, charge: int) -> bytes | None:
-        """Return the bytes of the answer to a charge."""
-        return self._bodies.get((people, charge))
+    def is_paid(self, charge: Entry) -> bool:
+        """Tell whether the answer that a charge pays for has been recorded."""
+        return (charge.people, charge.number) in self._bodies
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""
@@ -135,7 +137,10 @@ class MemoryStore:
         if entry.who:
             self._own[entry.people, entry.who] = entry.number
         if entry.kind == "answer":
-            self._asked[entry.people, entry.who, entry.plan, entry.data] = entry.number
+            asked = entry.people, entry.who, entry.plan, entry.data
+            other = self.entry(entry.people, self._asked.get(asked, 0))
+            if other is None or other.charge < entry.charge:
+                self._asked[asked] = entry.number
 
     def _cut(self, people: str, many: int, bodies: int) -> None:
         """Forget what a transaction that failed has added."""

@@ -28,7 +28,7 @@ _ENTRY = _SELECT + "people = %s AND number = %s"
 _ENTRIES = _SELECT + "people = %s AND number >= %s ORDER BY number LIMIT %s"
 _ASKED = (
     _SELECT + "plan = %s AND data = %s AND who = %s AND people = %s AND kind = 'answer' "
-    "ORDER BY number DESC LIMIT 1"
+    "ORDER BY charge DESC LIMIT 1"
 )
 # From name to name along the index, however many entries there are.
 _ANALYSTS = """WITH RECURSIVE found (who) AS (
@@ -89,26 +89,30 @@ class PostgresPages:
             first = rows[-1][1] + 1
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the newest answer entry of an analyst to a plan on a version of the data."""
+        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         return _entry(self._one(_ASKED, plan, data, who, people))
 
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         return [who for (who,) in self._all(_ANALYSTS, people, people)]
 
-    def append(self, entry: Entry) -> None:
-        """Add an entry; one that breaks a rule is refused."""
+    def append(self, entry: Entry, body: bytes | None = None) -> None:
+        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         self._add(_INSERT, entry)
+        if body is not None:
+            kept = entry.people, entry.charge, body
+            self._add("INSERT INTO sordino.answers VALUES (%s, %s, %s)", kept)
 
-    def keep(self, people: str, charge: int, body: bytes) -> None:
-        """Keep the bytes of the answer to a charge; a second answer is refused."""
-        self._add("INSERT INTO sordino.answers VALUES (%s, %s, %s)", (people, charge, body))
-
-    def body(self, people: str, charge: int) -> bytes | None:
-        """Return the bytes of the answer to a charge."""
+    def body(self, entry: Entry) -> bytes | None:
+        """Return the bytes of the answer that an entry speaks of."""
         asked = "SELECT body FROM sordino.answers WHERE people = %s AND charge = %s"
-        found = self._one(asked, people, charge)
+        found = self._one(asked, entry.people, entry.charge)
         return None if found is None else found[0]
+
+    def is_paid(self, charge: Entry) -> bool:
+        """Tell whether the answer that a charge pays for has been recorded."""
+        asked = "SELECT FROM sordino.answers WHERE people = %s AND charge = %s"
+        return self._one(asked, charge.people, charge.number) is not None
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""

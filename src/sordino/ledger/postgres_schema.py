@@ -52,7 +52,7 @@ TABLES = (
     """CREATE INDEX entries_of ON sordino.entries (people, who, number)
   WHERE kind IN ('charge', 'share')""",
     "CREATE UNIQUE INDEX entries_paid ON sordino.entries (people, charge) WHERE kind = 'answer'",
-    """CREATE INDEX entries_asked ON sordino.entries (plan, data, who, people, number)
+    """CREATE INDEX entries_asked ON sordino.entries (plan, data, who, people, charge)
   WHERE kind = 'answer'""",
     f"""CREATE TABLE sordino.answers (
   people {_LETTERS} NOT NULL,

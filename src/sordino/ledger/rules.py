@@ -157,8 +157,16 @@ def charged(
     """
     _check_fits(last, own, wanted, currency)
     before = _own(own, wanted.who)
-    used = before.used + wanted.price, before.used_slack + wanted.slack
-    return _next(last, "charge", note, before, Own(*before[:-2], *used), wanted=wanted)
+    after = Own(
+        before.who,
+        before.share,
+        before.share_slack,
+        before.kept,
+        before.kept_slack,
+        before.used + wanted.price,
+        before.used_slack + wanted.slack,
+    )
+    return _next(last, "charge", note, before, after, wanted=wanted)
 
 
 def answered(last: Entry, own: Entry | None, charge: Entry, body: str, note: Note) -> Entry:

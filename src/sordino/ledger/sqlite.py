@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from math import inf
 from threading import RLock
+from time import monotonic
 from types import TracebackType
 from typing import Any
 
@@ -28,7 +30,7 @@ from sordino.ledger.sqlite_schema import MIGRATIONS, ROOM
 
 _NAMES = ", ".join(f'"{name}"' for name in FIELDS)
 _SELECT = f"SELECT {_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
-_INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))})"  # noqa: S608
+_INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))}, ?)"  # noqa: S608
 _LAST = _SELECT + "id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
 _HEAD = "SELECT number, hash FROM entries WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
 _TURN = "(SELECT max(id) FROM turns WHERE who = ? AND id BETWEEN ? AND ?)"
@@ -37,7 +39,10 @@ _ENTRY = _SELECT + "id = ?"
 _ENTRIES = _SELECT + "id BETWEEN ? AND ? ORDER BY id LIMIT ?"
 _ASKED = (
     _SELECT + "plan = ? AND kind = 'answer' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
-    "ORDER BY id DESC LIMIT 1"
+    "ORDER BY charge DESC LIMIT 1"
+)
+_PAID = (
+    "SELECT 1 FROM entries WHERE plan = ? AND kind = 'answer' AND charge = ? AND id BETWEEN ? AND ?"
 )
 _ANALYSTS = (  # from name to name along the index, however many entries each has
     "WITH RECURSIVE names (who) AS (SELECT min(who) FROM turns UNION ALL "
@@ -46,6 +51,7 @@ _ANALYSTS = (  # from name to name along the index, however many entries each ha
 )
 _AT_ONCE = 1_000  # entries
 _PATIENCE = 60  # seconds to wait for other threads
+_UNSEEN = 0.01  # seconds for which the files keep their names, because a look costs more than a row
 
 
 class SqliteStore:
@@ -69,6 +75,7 @@ class SqliteStore:
         self._lock = RLock()
         self._process = os.getpid()
         self._closed = False
+        self._looked = -inf
         self._places: dict[str, int] = {}
         self._connection: Any = None
         if not self.path.exists():
@@ -145,7 +152,7 @@ class SqliteStore:
             first = rows[-1][1] + 1
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the newest answer entry of an analyst to a plan on a version of the data."""
+        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         first = self._first(people)
         return _entry(self._one(_ASKED, plan, first, first + ROOM - 1, who, data))
 
@@ -155,33 +162,32 @@ class SqliteStore:
         named = {who for (who,) in self._all(_ANALYSTS) if self.last_of(people, who) is not None}
         return sorted(named | ({last.who} if last is not None and last.who else set()))
 
-    def append(self, entry: Entry) -> None:
-        """Add an entry; one that breaks a rule is refused."""
+    def append(self, entry: Entry, body: bytes | None = None) -> None:
+        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         place = self._first(entry.people) + entry.number
-        self._connection.execute(_INSERT, (place, *entry))
+        self._connection.execute(_INSERT, (place, *entry, body))
 
-    def keep(self, people: str, charge: int, body: bytes) -> None:
-        """Keep the bytes of the answer to a charge; a second answer is refused."""
-        place = self._first(people) + charge
-        self._connection.execute(
-            "INSERT INTO answers VALUES (?, ?, ?, ?)", (place, people, charge, body)
-        )
-
-    def body(self, people: str, charge: int) -> bytes | None:
-        """Return the bytes of the answer to a charge."""
-        found = self._one("SELECT body FROM answers WHERE id = ?", self._first(people) + charge)
+    def body(self, entry: Entry) -> bytes | None:
+        """Return the bytes of the answer that an entry speaks of."""
+        place = self._first(entry.people) + entry.number
+        found = self._one("SELECT bytes FROM entries WHERE id = ?", place)
         return None if found is None else found[0]
+
+    def is_paid(self, charge: Entry) -> bool:
+        """Tell whether the answer that a charge pays for has been recorded."""
+        first = self._first(charge.people)
+        found = self._one(_PAID, charge.plan, charge.number, first, first + ROOM - 1)
+        return found is not None
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""
         first = self._first(people)
-        asked = "SELECT count(*) FROM answers WHERE id BETWEEN ? AND ?"
+        asked = "SELECT count(bytes) FROM entries WHERE id BETWEEN ? AND ?"
         return int(self._one(asked, first, first + ROOM - 1)[0])
 
     def total(self) -> tuple[int, int]:
         """Return how many entries and how many answers there are, whoever they are about."""
-        asked = "SELECT (SELECT count(*) FROM entries), (SELECT count(*) FROM answers)"
-        entries, answers = self._one(asked)
+        entries, answers = self._one("SELECT count(*), count(bytes) FROM entries")
         return entries, answers
 
     def check(self) -> None:
@@ -194,6 +200,7 @@ class SqliteStore:
         """Close the file; the store cannot be used afterwards."""
         with self._lock:
             self._closed = True
+            self._looked = -inf
             self.part()
 
     # Transactions. ------------------------------------------------------------------------------
@@ -203,8 +210,10 @@ class SqliteStore:
         if not self._lock.acquire(timeout=_PATIENCE):
             raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
         try:
-            self._check_file()
-            self._check_open()
+            if self._process != os.getpid() or self._looked + _UNSEEN < monotonic():
+                self._check_file()
+                self._check_open()
+                self._looked = monotonic()
             if self._connection.in_transaction:  # an interrupt came before its end
                 self._places.clear()
                 self._connection.execute("ROLLBACK")
@@ -297,6 +306,7 @@ class SqliteStore:
         if mine and not self._connection.in_transaction:
             self._connection.close()
             self._connection = None
+            self._looked = -inf
 
     def is_inherited(self, file: tuple[int, int]) -> bool:
         """Tell whether a connection to a file was opened by the process that this one is from."""

@@ -36,6 +36,7 @@ TABLES = (
     f"""CREATE TABLE entries (
   id INTEGER PRIMARY KEY,
   {_COLUMNS},
+  bytes BLOB,
   CHECK (id % {ROOM} = number),
   CHECK (kind IN ('open', 'limits', 'share', 'charge', 'answer')),
   CHECK ((number = 1) = (kind = 'open')),
@@ -46,7 +47,8 @@ TABLES = (
   CHECK (number > 0),
   CHECK (who != '' OR (used + used_slack + kept + kept_slack = 0
     AND share IS NULL AND share_slack IS NULL)),
-  CHECK (length(hash) = 64)
+  CHECK (length(hash) = 64),
+  CHECK ((typeof(bytes) = 'blob') = (kind = 'answer'))
 ) STRICT""",
     # Where the entries of an analyst were followed by one of somebody else. An index on who would
     # cost a page for every charge; this one costs a row when another analyst has their turn.
@@ -55,13 +57,7 @@ TABLES = (
   id INTEGER NOT NULL,
   PRIMARY KEY (who, id)
 ) STRICT, WITHOUT ROWID""",
-    "CREATE INDEX entries_asked ON entries (plan) WHERE kind = 'answer'",
-    """CREATE TABLE answers (
-  id INTEGER PRIMARY KEY,
-  people TEXT NOT NULL,
-  charge INTEGER NOT NULL CHECK (charge > 0),
-  body BLOB NOT NULL
-) STRICT""",
+    "CREATE INDEX entries_asked ON entries (plan, charge) WHERE kind = 'answer'",
 )
 
 # Every insert pays for its triggers, so there is one for each kind of row, and it looks at each
@@ -75,7 +71,7 @@ TRIGGERS = (
     *(
         f"CREATE TRIGGER {table}_{word}s BEFORE {word.upper()} ON {table} "
         f"BEGIN SELECT {_AGAIN}; END"
-        for table in ("about", "spaces", "entries", "turns", "answers")
+        for table in ("about", "spaces", "entries", "turns")
         for word in ("update", "delete")
     ),
     f"""CREATE TRIGGER about_once BEFORE INSERT ON about BEGIN
@@ -140,17 +136,9 @@ END""",  # noqa: S608 - names of our own
   WHERE NOT EXISTS (SELECT 1 FROM entries AS c
     WHERE c.id = new.id - new.number + new.charge AND c.kind = 'charge'
       AND c.who = new.who AND c.plan = new.plan AND c.data = new.data)
-    OR EXISTS (SELECT 1 FROM answers WHERE id = new.id - new.number + new.charge);
+    OR EXISTS (SELECT 1 FROM entries WHERE plan = new.plan AND kind = 'answer'
+      AND charge = new.charge AND id BETWEEN new.id - new.number AND new.id);
 END""",
-    f"""CREATE TRIGGER answers_paid_for BEFORE INSERT ON answers BEGIN
-  SELECT CASE
-    WHEN EXISTS (SELECT 1 FROM answers WHERE id = new.id) THEN {_AGAIN}
-    WHEN NOT EXISTS (SELECT 1 FROM (SELECT * FROM entries
-        WHERE id < (new.id / {ROOM} + 1) * {ROOM} ORDER BY id DESC LIMIT 1)
-      WHERE people = new.people AND kind = 'answer' AND charge = new.charge
-        AND id - number + charge = new.id)
-      THEN RAISE(ABORT, 'an answer follows its entry') END;
-END""",  # noqa: S608 - names of our own
 )
 
 SCHEMA = (*TABLES, *TRIGGERS)

@@ -46,23 +46,23 @@ class Pages(Protocol):
         ...
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the newest answer entry of an analyst to a plan on a version of the data."""
+        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         ...
 
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         ...
 
-    def append(self, entry: Entry) -> None:
-        """Add an entry; one that breaks a rule is refused."""
+    def append(self, entry: Entry, body: bytes | None = None) -> None:
+        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         ...
 
-    def keep(self, people: str, charge: int, body: bytes) -> None:
-        """Keep the bytes of the answer to a charge; a second answer is refused."""
+    def body(self, entry: Entry) -> bytes | None:
+        """Return the bytes of the answer that an entry speaks of."""
         ...
 
-    def body(self, people: str, charge: int) -> bytes | None:
-        """Return the bytes of the answer to a charge."""
+    def is_paid(self, charge: Entry) -> bool:
+        """Tell whether the answer that a charge pays for has been recorded."""
         ...
 
     def bodies(self, people: str) -> int:

@@ -163,7 +163,7 @@ class _Walk:
                 charge = self.open.pop(entry.charge, None)
                 if charge is None:
                     raise ValueError("there is no charge that it could be paid by")
-                body = self.pages.body(entry.people, entry.charge)
+                body = self.pages.body(entry)
                 told = hashlib.sha256(body).hexdigest() if isinstance(body, bytes) else ""
                 return rules.answered(last, own, charge, told, note)
 

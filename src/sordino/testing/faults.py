@@ -90,16 +90,14 @@ class _Pages:
         self._reached = reached
         self.done: Point | None = None
 
-    def append(self, entry: Entry) -> None:
-        self._pages.append(entry)
+    def append(self, entry: Entry, body: bytes | None = None) -> None:
+        self._pages.append(entry, body)
         if entry.kind == "charge":
             self.done = Point.CHARGED
             self._reached(Point.CHARGE_WRITTEN)
-
-    def keep(self, people: str, charge: int, body: bytes) -> None:
-        self._pages.keep(people, charge, body)
-        self.done = Point.RECORDED
-        self._reached(Point.ANSWER_WRITTEN)
+        elif entry.kind == "answer":
+            self.done = Point.RECORDED
+            self._reached(Point.ANSWER_WRITTEN)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pages, name)

@@ -204,10 +204,11 @@ FILING: dict[str, Mutant] = {
         "AND c.who = new.who AND c.plan = new.plan AND c.data = new.data", ""
     ),
     "the file lets a charge pay for two answers": _triggers(
-        "OR EXISTS (SELECT 1 FROM answers WHERE id = new.id - new.number + new.charge)", ""
+        "OR EXISTS (SELECT 1 FROM entries WHERE plan = new.plan",
+        "OR EXISTS (SELECT 1 FROM entries WHERE FALSE AND plan = new.plan",
     ),
-    "the file lets bodies be kept without an entry": _triggers(
-        "WHEN NOT EXISTS (SELECT 1 FROM (SELECT", "WHEN FALSE AND NOT EXISTS (SELECT 1 FROM (SELECT"
+    "the file lets answers be kept that are none": _stating(
+        "SCHEMA", "CHECK ((typeof(bytes) = 'blob') = (kind = 'answer'))", "CHECK (TRUE)"
     ),
 }
 
@@ -281,7 +282,7 @@ COUNTING: dict[str, Mutant] = {
 BELIEVING: dict[str, Mutant] = {
     "a charge pays for two answers": _all(
         _of(Ledger.record, " or not unpaid", ""),
-        _of(MemoryStore.keep, "if (people, charge) in self._bodies:", "if False:"),
+        _of(MemoryStore.append, "if (entry.people, entry.charge) in self._bodies:", "if False:"),
     ),
     "the answer of another analyst is given": _stating(
         "_ASKED", "who = ?", "(who = ? OR TRUE)", module=sqlite

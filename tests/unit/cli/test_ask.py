@@ -214,7 +214,9 @@ def test_nothing_is_released_that_is_not_in_the_ledger(run: Run, clinic: Path) -
     told = json.loads(run("ask", COUNT, "--epsilon", "0.1", "--json").stdout)
     connection = sqlite3.connect(clinic / "sordino.ledger")
     try:
-        ((body,),) = connection.execute("SELECT body FROM answers").fetchall()
+        ((body,),) = connection.execute(
+            "SELECT bytes FROM entries WHERE kind = 'answer'"
+        ).fetchall()
     finally:
         connection.close()
     assert json.loads(body)["columns"][0]["values"] == [told["rows"][0]["n"]["value"]]

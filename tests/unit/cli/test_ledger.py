@@ -76,7 +76,7 @@ def test_a_changed_answer_is_found_out(run: Run, clinic: Path, asked: str) -> No
         triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
         for (name,) in triggers.fetchall():
             connection.execute(f'DROP TRIGGER "{name}"')
-        connection.execute("UPDATE answers SET body = ?", (b"{}",))
+        connection.execute("UPDATE entries SET bytes = ? WHERE kind = 'answer'", (b"{}",))
         connection.commit()
     finally:
         connection.close()

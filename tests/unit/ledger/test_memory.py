@@ -90,19 +90,19 @@ def test_a_transaction_that_fails_leaves_no_trace() -> None:
     ledger.record(first, b"answer")
     entries, bodies = list(store.entries("people")), store.bodies("people")
     last = entries[-1]
-    draft = last._replace(number=last.number + 1, who="eve", plan="other")
+    draft = last._replace(number=last.number + 1, who="eve", plan="other", charge=99)
 
     def add_and_fail() -> None:
         with store.write("people") as pages:
-            pages.append(draft._replace(hash=hash_of(draft, last.hash, digest_with(None))))
-            pages.keep("people", 99, b"nothing")
+            hashed = draft._replace(hash=hash_of(draft, last.hash, digest_with(None)))
+            pages.append(hashed, b"nothing")
             pages.add_space("staff", "rho")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         add_and_fail()
     assert list(store.entries("people")) == entries
-    assert (store.bodies("people"), store.body("people", 99)) == (bodies, None)
+    assert (store.bodies("people"), store.body(draft)) == (bodies, None)
     assert (store.spaces(), store.last("staff")) == ({"people": "epsilon"}, None)
     assert store.last_of("people", "eve") is None
     assert store.answer_to("people", "eve", "other", last.data) is None
@@ -120,11 +120,14 @@ def test_entries_follow_each_other_and_answers_are_kept_once() -> None:
             pages.append(last._replace(number=number))
     with pytest.raises(LedgerError, match="has been opened"), store.write("people") as pages:
         pages.add_space("people", "rho")
+    one = last._replace(number=last.number + 1, kind="answer", charge=receipt.number)
+    assert not store.is_paid(last)
     with store.write("people") as pages:
-        pages.keep("people", receipt.number, b"one")
+        pages.append(one, b"one")
+    two = one._replace(number=one.number + 1)
     with pytest.raises(LedgerError, match="pays for one answer"), store.write("people") as pages:
-        pages.keep("people", receipt.number, b"two")
-    assert store.body("people", receipt.number) == b"one"
+        pages.append(two, b"two")
+    assert (store.body(one), store.is_paid(last), store.last("people")) == (b"one", True, one)
 
 
 def test_two_ledgers_have_nothing_to_do_with_each_other() -> None:

@@ -3,6 +3,7 @@
 
 import signal
 import sqlite3
+import time
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -16,9 +17,10 @@ from sordino.errors import LedgerError
 from sordino.ledger import place
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.memory import MemoryStore
 from sordino.ledger.opening import open_ledger
-from sordino.ledger.sqlite import SqliteStore
-from sordino.privacy import Budget
+from sordino.ledger.sqlite import _UNSEEN, SqliteStore
+from sordino.privacy import Budget, losses
 from sordino.query.catalog import Book
 from tests.unit.ledger.samples import analyst, catalog, in_file, in_memory, pay, terms
 
@@ -55,6 +57,7 @@ def test_a_log_that_is_removed_while_a_ledger_is_open_stops_it(tmp_path: Path) -
         pay(first)
         for end in ("-wal", "-shm"):
             path.with_name(f"{path.name}{end}").unlink()
+        time.sleep(2 * _UNSEEN)
         with pytest.raises(LedgerError, match="log beside the ledger"):
             pay(first)
 
@@ -221,3 +224,33 @@ def test_a_currency_of_one_order_is_kept_and_compared(tmp_path: Path) -> None:
         pytest.raises(LedgerError, match="counts renyi 8"),
     ):
         pay(ledger)
+
+
+def test_an_opening_that_was_undone_leaves_no_place_behind(tmp_path: Path) -> None:
+    path = tmp_path / "one.ledger"
+    first = SqliteStore(path)
+
+    def interrupted() -> None:
+        with first.write("people") as pages:
+            pages.add_space("people", "epsilon")
+            assert pages.head("people") is None  # its place is known from now on
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with closing(Ledger(SqliteStore(path), {"staff": terms()["people"]})) as other:
+        loss = losses.pure(epsilon=Fraction(1, 4)).under("add_remove")
+        other.charge("staff", loss, slack=Fraction(0), plan="plan", who="ann")
+    with first.read() as pages:
+        assert (pages.last("people"), pages.head("people")) == (None, None)
+    first.close()
+
+
+def test_entries_of_other_people_are_not_believed() -> None:
+    ledger = in_memory()
+    pay(ledger)
+    store = ledger.store
+    assert isinstance(store, MemoryStore)
+    store._entries["people"] = [one._replace(people="staff") for one in store.entries("people")]
+    with pytest.raises(LedgerError, match="gives entries of 'staff' for 'people'"):
+        Ledger(store, terms())

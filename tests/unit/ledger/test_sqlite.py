@@ -6,6 +6,7 @@ import shutil
 import signal
 import sqlite3
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.sqlite import _UNSEEN, SqliteStore
 from sordino.ledger.verify import verify
 from tests.unit.ledger.samples import analyst, catalog, ended, in_file, pay, started, terms
 
@@ -68,6 +69,7 @@ def test_a_file_that_is_moved_or_exchanged_while_open_is_used_no_more(tmp_path: 
     pay(ledger)
     shutil.copy(path, tmp_path / "copy")
     path.rename(away)
+    time.sleep(2 * _UNSEEN)
     for use in (lambda: pay(ledger), lambda: ledger.left("people", "ann"), ledger.heads):
         with pytest.raises(LedgerError, match="moved or exchanged while it was open"):
             use()
@@ -195,7 +197,7 @@ def _run(threads: list[Thread]) -> None:
         thread.join()
 
 
-@pytest.mark.parametrize("table", ["about", "spaces", "entries", "answers"])
+@pytest.mark.parametrize("table", ["about", "spaces", "entries"])
 def test_nothing_can_be_changed_removed_or_replaced_by_sql(tmp_path: Path, table: str) -> None:
     path = tmp_path / "ledger"
     ledger = in_file(path)
