@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench import (
     accounting,
+    audit,
     bounding,
     choose,
     choose_utility,
@@ -47,6 +48,7 @@ def main() -> int:
         accounting,
         ledger,
         questions,
+        audit,
         start,
     )
     missed = sum(part.run(console) for part in parts)

@@ -32,6 +32,8 @@ __all__ = [
     "Units",
     "__version__",
     "add_remove",
+    "assert_private",
+    "audit",
     "best_of",
     "best_price",
     "bound_contributions",
@@ -49,12 +51,14 @@ __all__ = [
     "private_bounds",
     "quantiles",
     "replace_one",
+    "replay",
     "select_keys",
     "sensitivity",
     "smooth",
     "table",
     "theorems",
     "top_k",
+    "verify_law",
     "why",
 ]
 
@@ -63,6 +67,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sordino import dbapi, sensitivity, theorems
     from sordino.answer import Answer
+    from sordino.auditing import assert_private, audit, replay, verify_law
     from sordino.exact.hashing import fresh_secret
     from sordino.mechanisms import Gaussian, Laplace, smooth
     from sordino.mechanisms.bounds import PrivateBounds, private_bounds
@@ -100,6 +105,7 @@ if TYPE_CHECKING:
 else:
     _HOMES = {
         "sordino.answer": ("Answer",),
+        "sordino.auditing": ("assert_private", "audit", "replay", "verify_law"),
         "sordino.exact.hashing": ("fresh_secret",),
         "sordino.mechanisms": ("Gaussian", "Laplace", "smooth"),
         "sordino.mechanisms.bounds": ("PrivateBounds", "private_bounds"),

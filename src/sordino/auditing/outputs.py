@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a mechanism returned in many runs, as arrays: numbers, words, kinds, lengths and times."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.int64]
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Many outputs: coordinates as numbers, and codes for everything that is not a number.
+
+    A code is a place in the vocabulary of the one who ran the mechanism. ``digits`` are the last
+    32 binary digits of integers that are too large for a float, else 0; None if there are no such.
+
+    Guarantee: none needed; it holds what a mechanism made of invented data.
+    """
+
+    numbers: Floats  # (runs, coordinates); NaN where an output has no such coordinate
+    kinds: Codes  # type, or class of the error
+    words: Codes  # the output by value where it is no number, else 0
+    lengths: Codes  # of sequences; -1 for all others
+    digits: Floats | None = None
+    times: Floats | None = None  # whole microseconds
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def width(self) -> int:
+        return int(self.numbers.shape[1])
+
+    def part(self, which: slice | npt.NDArray[np.intp]) -> Outputs:
+        """Return some of the runs."""
+        return Outputs(
+            self.numbers[which],
+            self.kinds[which],
+            self.words[which],
+            self.lengths[which],
+            None if self.digits is None else self.digits[which],
+            None if self.times is None else self.times[which],
+        )
+
+    @functools.cached_property
+    def whole(self) -> Floats:
+        """Return a number for each output that tells any two different outputs apart.
+
+        It is a hash of 53 bits, so that it fits a float; two outputs that collide are one event.
+        What an output does not have adds nothing, however wide the others are.
+        """
+        total = _scattered(self.kinds, 0) + _scattered(self.words, 1) + _scattered(self.lengths, 2)
+        for place, column in enumerate(self.numbers.T, start=3):
+            bits = np.ascontiguousarray(column).view(np.int64)
+            total += np.where(np.isnan(column), np.uint64(0), _scattered(bits, place))
+        for place, column in enumerate(() if self.digits is None else self.digits.T, start=3):
+            bits = column.astype(np.int64)
+            total += np.where(column == 0, np.uint64(0), _scattered(bits, -place))
+        return (total >> np.uint64(11)).astype(np.float64)
+
+
+def _scattered(codes: Codes, place: int) -> npt.NDArray[np.uint64]:
+    """Return a hash of each code that depends on the place it has in an output."""
+    mixed = codes.astype(np.uint64) + np.uint64((place * int(_MIX)) % 2**64)
+    for shift in (30, 27):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * _MIX
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def joined(parts: Sequence[Outputs]) -> Outputs:
+    """Return the runs of several outputs as one.
+
+    Guarantee: none needed; it holds what a mechanism made of invented data.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    width = max(part.width for part in parts)
+    digits = None
+    if any(part.digits is not None for part in parts):
+        digits = np.concatenate([_widened(_digits(part), width, 0.0) for part in parts])
+    times = [part.times for part in parts if part.times is not None]
+    return Outputs(
+        np.concatenate([_widened(part.numbers, width, np.nan) for part in parts]),
+        np.concatenate([part.kinds for part in parts]),
+        np.concatenate([part.words for part in parts]),
+        np.concatenate([part.lengths for part in parts]),
+        digits,
+        np.concatenate(times) if times else None,
+    )
+
+
+def _digits(part: Outputs) -> Floats:
+    return np.zeros_like(part.numbers) if part.digits is None else part.digits
+
+
+def _widened(values: Floats, width: int, filling: float) -> Floats:
+    missing = width - values.shape[1]
+    if not missing:
+        return values
+    filled = np.full((len(values), missing), filling)
+    return np.concatenate([values, filled], axis=1)
+
+
+class Vocabulary:
+    """Words and the codes they have; when it is full, all new words share one code.
+
+    >>> words = Vocabulary("something else", most=3)
+    >>> [words.code(word) for word in ("yes", "no", "yes", "perhaps")]
+    [1, 2, 1, 0]
+    >>> words.word(2)
+    'no'
+
+    Guarantee: none needed; it holds what a mechanism made of invented data.
+    """
+
+    def __init__(self, other: str, *, most: int = 1 << 18) -> None:
+        self._words = [other]
+        self._codes = {other: 0}
+        self._most = most
+
+    def code(self, word: str) -> int:
+        found = self._codes.get(word)
+        if found is not None:
+            return found
+        if len(self._words) >= self._most:
+            return 0
+        self._words.append(word)
+        self._codes[word] = len(self._words) - 1
+        return len(self._words) - 1
+
+    def word(self, code: int) -> str:
+        return self._words[code]

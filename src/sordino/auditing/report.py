@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit found: the loss it proves, the event that proves it, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.auditing.outputs import Floats
+
+Verdict: TypeAlias = Literal["violation", "no violation found"]
+Side: TypeAlias = Literal["x", "y"]
+
+Sample: TypeAlias = npt.NDArray[Any]  # numbers, or words for outputs that are none
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the runs of a mechanism on two inputs prove about its privacy loss.
+
+    ``lower_bound`` is an epsilon that the mechanism is proved to lose, wrong with chance at most
+    ``1 - confidence``. The event was chosen on other runs than those that are counted here:
+    ``hits`` of ``tested`` fresh runs, first on the input that makes it likelier (``order``).
+    That no violation was found proves nothing; the event may not have been looked for.
+
+    ``sample`` holds some outputs of x and of y as numbers (``axis`` names them) or, if they are no
+    numbers, as words; ``edges`` and ``inside`` say which numbers belong to the event, where that
+    is a set of them, and ``members`` which outputs of the sample do.
+
+    Guarantee: none needed; it holds what a mechanism made of invented data.
+    """
+
+    epsilon: float
+    delta: float
+    lower_bound: float
+    confidence: float
+    event: str
+    verdict: Verdict
+    runs: int
+    x: Any = field(repr=False)
+    y: Any = field(repr=False)
+    order: tuple[Side, Side]
+    hits: tuple[int, int]
+    tested: tuple[int, int]
+    seconds: float
+    rounds: int = 1
+    axis: str = field(default="the output", repr=False)
+    sample: tuple[Sample, Sample] | None = field(default=None, repr=False, compare=False)
+    members: tuple[Mask, Mask] | None = field(default=None, repr=False, compare=False)
+    edges: Floats | None = field(default=None, repr=False, compare=False)
+    inside: Mask | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def private(self) -> bool:
+        """Whether no violation was found."""
+        return self.verdict == "no violation found"
+
+    @property
+    def frequencies(self) -> tuple[float, float]:
+        """How often the event happened on fresh runs, on the likelier input first."""
+        return self.hits[0] / self.tested[0], self.hits[1] / self.tested[1]
+
+    @property
+    def mask(self) -> Mask | None:
+        """Which of the ranges between the edges belong to the event."""
+        return self.inside
+
+    def __str__(self) -> str:
+        claim = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
+        share, other = self.frequencies
+        first, second = self.order
+        lines = [
+            f"{self.verdict}: claimed {claim}; "
+            f"at least epsilon {self.lower_bound:.4g} at {self.confidence:.4%} confidence",
+            f"event: {self.event}",
+            f"  happens in {share:.4%} of the runs on {first} = {shown(self.of(first))}",
+            f"  and in {other:.4%} of the runs on {second} = {shown(self.of(second))}",
+            f"{self.runs:,} runs in {self.seconds:.2f} s",
+        ]
+        return "\n".join(lines)
+
+    def of(self, side: Side) -> Any:
+        """Return one of the two inputs by its name."""
+        return self.x if side == "x" else self.y
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Any:
+        """Draw both histograms with the event shaded; write them to a file if a path is given."""
+        from sordino.auditing.plot import plot  # matplotlib is an extra
+
+        return plot(self, path)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a program needs, in plain types; infinities become None."""
+        share, other = self.frequencies
+        return {
+            "verdict": self.verdict,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "lower_bound": self.lower_bound if math.isfinite(self.lower_bound) else None,
+            "confidence": self.confidence,
+            "event": self.event,
+            "x": shown(self.x),
+            "y": shown(self.y),
+            "order": list(self.order),
+            "hits": list(self.hits),
+            "tested": list(self.tested),
+            "frequencies": [share, other],
+            "runs": self.runs,
+            "rounds": self.rounds,
+            "seconds": self.seconds,
+        }
+
+
+def shown(value: object) -> str:
+    """Return an input in words, cut short if it is long.
+
+    >>> shown(3), len(shown("a" * 1000))
+    ('3', 200)
+
+    Guarantee: none needed; it shows an invented input.
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
