@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws of noise that are kept: what was drawn, where in the code, and what it was added to."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Array: TypeAlias = npt.NDArray[Any]
+Norm: TypeAlias = Literal["l1", "l2", "linf"]
+
+_OWN = str(Path(__file__).parent)
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+
+
+@dataclass(slots=True)
+class Use:
+    """One sum that noise went into: which numbers of the draw, times what, and onto what."""
+
+    places: Array
+    factor: Array
+    before: Array
+    result: Array
+
+
+@dataclass(slots=True)
+class Draw:
+    """One call that drew noise.
+
+    ``parameters`` must not depend on the data. ``norm`` is how changes are measured against
+    ``scale``: the sum of both is a loss for Laplace noise (l1), the root of the sum of squares a
+    ratio for Gaussian noise (l2). ``declared`` is the sensitivity that the noise was made for.
+    ``twin`` is the same draw of the run that is replayed, and ``tied`` tells whether this one came
+    out as the same noisy values.
+
+    Guarantee: none needed; it tells about invented data only.
+    """
+
+    kind: str
+    parameters: dict[str, Any]
+    where: str
+    shape: tuple[int, ...] = ()
+    norm: Norm | None = None
+    scale: Array | None = None
+    location: Array | None = None
+    declared: float | None = None
+    price: str | None = None
+    result: Any = None
+    uses: list[Use] = field(default_factory=list)
+    twin: Draw | None = None
+    tied: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many numbers were drawn."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def onto(self) -> tuple[Array, Array, Array] | None:
+        """Return what the noise was added to, by place, with the factor of the noise.
+
+        None if that was not seen.
+        """
+        places = [use.places.reshape(-1) for use in self.uses]
+        before = [use.before.reshape(-1) for use in self.uses]
+        factor = [use.factor.reshape(-1) for use in self.uses]
+        if not self.uses:
+            if self.location is None or not np.any(self.location):
+                return None
+            flat = np.broadcast_to(self.location, self.shape).astype(np.float64).reshape(-1)
+            return np.arange(flat.size), flat, np.ones(flat.size)
+        at = np.concatenate(places)
+        values = np.concatenate(before).astype(np.float64)
+        if self.location is not None:
+            flat = np.broadcast_to(self.location, self.shape).astype(np.float64).reshape(-1)
+            values = values + flat[at]
+        return at, values, np.concatenate(factor)
+
+
+class Tape:
+    """Pieces of randomness that were read outside of any draw.
+
+    Guarantee: none needed; for invented data only.
+    """
+
+    def __init__(self, recorded: Sequence[bytes]) -> None:
+        self.kept: list[bytes] = []
+        self._recorded = recorded
+
+    def take(self, fresh: bytes) -> bytes:
+        """Return the same piece of the run that is replayed, or a fresh one of the same length."""
+        place = len(self.kept)
+        held = self._recorded[place] if place < len(self._recorded) else b""
+        self.kept.append(held if len(held) == len(fresh) else fresh)
+        return self.kept[-1]
+
+
+class Recorder:
+    """Keeps the draws of one run; a run that replays another gets its noisy values.
+
+    Runs of the same number draw the same noise by numpy too, which matters where it cannot be
+    followed.
+
+    Guarantee: none needed; for invented data only.
+    """
+
+    def __init__(self, number: int, replayed: Recorder | None = None) -> None:
+        self.number = number
+        self.draws: list[Draw] = []
+        self.tape: Tape = Tape(() if replayed is None else replayed.tape.kept)
+        self._recorded: list[Draw] = [] if replayed is None else replayed.draws
+        self._depth = 0
+
+    @property
+    def seed(self) -> int:
+        """What the next draw is made from: the number of the run and of the draw."""
+        return (self.number << 32) + len(self.draws)
+
+    @property
+    def inside(self) -> bool:
+        """Tell whether a draw is being made, so that what it draws in turn is its own affair."""
+        return self._depth > 0
+
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Make one draw; those that it makes in turn are not kept."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def keep(self, draw: Draw, result: Any = None) -> Any:
+        """Keep a draw; return its result, or that of the same draw in the run that is replayed.
+
+        Only what is told once and for all is replayed; what can be asked again holds its own data.
+        """
+        place = len(self.draws)
+        self.draws.append(draw)
+        draw.result = result
+        held = self._recorded[place] if place < len(self._recorded) else None
+        if held is not None and (held.kind, held.shape) == (draw.kind, draw.shape):
+            draw.twin = held
+        if draw.twin is None or not is_told(result):
+            return result
+        draw.tied = True
+        draw.result = copy.deepcopy(draw.twin.result)
+        return draw.result
+
+
+def is_told(result: Any) -> bool:
+    """Tell whether a result is plain values: numbers, text, and collections of them."""
+    if isinstance(result, Mapping):
+        return all(is_told(part) for pair in result.items() for part in pair)
+    if isinstance(result, list | tuple | set | frozenset):
+        return all(map(is_told, result))
+    if isinstance(result, np.ndarray):
+        return result.dtype.kind != "O" or all(map(is_told, result.reshape(-1).tolist()))
+    return isinstance(result, int | float | complex | str | bytes | np.generic | date | Fraction)
+
+
+def caller() -> str:
+    """Return file and line of the code under test that asked for a draw."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def is_followed(filename: str) -> bool:
+    """Tell whether a file is part of the code under test."""
+    return not _is_library(filename)
+
+
+def _is_library(filename: str) -> bool:
+    return filename.startswith((_OWN, "<", *_LIBRARIES)) or "site-packages" in filename

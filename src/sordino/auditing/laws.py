@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact verification: where the law of the output is known, no run is needed.
+
+A promise (epsilon, delta) is about sets of outputs. The worst set for two laws p and q is known: it
+holds the outputs with p > e^epsilon q, and it misses the promise by the sum of p - e^epsilon q over
+them. To look at outputs one by one is not enough: a thousand outputs of one data set against a
+thousand others pass it with epsilon 0 and delta 1/1000, and tell the two apart for certain.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.auditing.pairs import Universe
+from sordino.auditing.verified import Verified
+from sordino.exact.interval import exp_neg
+from sordino.exact.rational import (
+    Number,
+    nonnegative,
+    positive,
+    positive_whole,
+    probability_or_zero,
+)
+from sordino.exact.rounding import up
+from sordino.privacy.gaussian import continuous_delta
+from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+from sordino.sensitivity.universe import Space
+
+Law: TypeAlias = "Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]"
+Pair: TypeAlias = tuple[Any, Any]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+TOLERANCE = 1e-12  # of a probability that is a double, relative to it
+_WHOLE = 1e-9  # how far from 1 the sum of a law may be
+_PRECISIONS = (128, 512, 2048, 8192)  # bits of e^-epsilon, tried one after the other
+_MOST_EPSILON = 5000  # e^epsilon beyond this is of no use to anybody
+
+
+def verify_law(
+    law: Callable[[Any], Law],
+    pairs: Iterable[Pair] | Universe,
+    *,
+    epsilon: Number,
+    delta: Number = 0.0,
+) -> Verified:
+    """Verify a promise for all given pairs of neighbours, in both orders, from the law itself.
+
+    ``law`` takes a data set and returns the probability of every output: as a mapping, or as an
+    array whose places are the outputs. Fractions and whole numbers are taken as they are, and then
+    the verdict is certain. Doubles are taken to be off by a relative 1e-12 at most: it is a
+    violation if the promise is broken whatever the exact probabilities are, so a promise that is
+    kept or broken by less than that is said to hold, and ``tolerance`` says so. ``pairs`` are pairs
+    of neighbours, or a Universe.
+
+    >>> from fractions import Fraction
+    >>> def coin(bit):
+    ...     return {bit: Fraction(3, 4), 1 - bit: Fraction(1, 4)}
+    >>> (
+    ...     verify_law(coin, [(0, 1)], epsilon=1.1).verdict,
+    ...     verify_law(coin, [(0, 1)], epsilon=1).verdict,
+    ... )
+    ('holds', 'violation')
+
+    Guarantee: none needed; it looks at invented data only.
+    """
+    price, slack = _read_epsilon(epsilon), probability_or_zero("delta", delta)
+    laws = _Laws(law)
+    worst: _Found | None = None
+    least, many, exact, broken = 0.0, 0, True, False
+    for x, y in pairs.pairs() if isinstance(pairs, Universe) else pairs:
+        one, other = laws.of(x), laws.of(y)
+        many += 1
+        exact = exact and one.exact and other.exact
+        for (first, p), (second, q) in itertools.permutations([(x, one), (y, other)]):
+            found = _compare((first, second), (p, q), price, slack)
+            broken = broken or found.broken
+            least = max(least, found.least)
+            if worst is None or found.rank > worst.rank:
+                worst = found
+    if worst is None:
+        raise ValueError("there is no pair to verify; give at least one pair of neighbours")
+    return Verified(
+        epsilon=float(price),
+        delta=float(slack),
+        verdict="violation" if broken else "holds",
+        x=worst.x,
+        y=worst.y,
+        least_delta=worst.delta,
+        least_epsilon=least,
+        outputs=worst.outputs,
+        event=_in_words(worst.outputs),
+        pairs=many,
+        tolerance=0.0 if exact else TOLERANCE,
+    )
+
+
+def verify_gaussian(
+    *, sigma: Number, sensitivity: Number, epsilon: Number, delta: Number
+) -> Verified:
+    """Verify a promise of Gaussian noise on a real number, from the closed form of its profile.
+
+    Sampling cannot do this where epsilon is large. At epsilon 20 a set must be 5e8 times likelier
+    on one side, and of a set that never came up in a million runs it is known only that its
+    probability is below some 7e-6: runs can show an epsilon of 12 at most. The textbook sigma for
+    epsilon 20 and delta 1e-5 has in truth a delta of 1.5e-3.
+
+    >>> from math import log, sqrt
+    >>> textbook = sqrt(2 * log(1.25 / 1e-5)) / 20
+    >>> found = verify_gaussian(sigma=textbook, sensitivity=1, epsilon=20, delta=1e-5)
+    >>> found.verdict, round(found.least_delta, 6)
+    ('violation', 0.001527)
+
+    Guarantee: none needed; public inputs only.
+    """
+    width, length = positive("sigma", sigma), positive("sensitivity", sensitivity)
+    price, slack = _read_epsilon(epsilon), probability_or_zero("delta", delta)
+    ratio = (length / width) ** 2
+    true = continuous_delta(ratio=ratio, epsilon=price)
+    edge = float(length) / 2 + float(price * width * width / length)
+    return Verified(
+        epsilon=float(price),
+        delta=float(slack),
+        verdict="violation" if Fraction(true) > slack else "holds",
+        x=float(length),
+        y=0.0,
+        least_delta=true,
+        least_epsilon=_least_gaussian(ratio, slack),
+        outputs=(),
+        event=f"the output is above {edge:.6g}",
+        pairs=1,
+        tolerance=0.0,
+    )
+
+
+def neighbouring(
+    records: Iterable[object], *, size: int, neighbours: str, least: int = 0, ordered: bool = False
+) -> Iterator[Pair]:
+    """Yield all pairs of neighbouring data sets of a small universe, as tuples of records.
+
+    Data sets have ``least`` to ``size`` records, as multisets, or in every order if ``ordered``.
+
+    >>> list(neighbouring("ab", size=1, neighbours="add_remove"))
+    [((), ('a',)), ((), ('b',))]
+
+    Guarantee: none needed; public inputs only.
+    """
+    kinds, relation = tuple(records), read_neighbours(neighbours)
+    fewest = max(least, 1) if relation is Neighbours.replace_one else least
+    space = Space(len(kinds), fewest, positive_whole("size", size), ordered)
+    space.refuse_too_many(relation)
+    data = list(space.all())
+    shown = [tuple(kinds[place] for place in places) for places in data]
+    seen: set[tuple[int, int]] = set()
+    for ones, others in zip(*space.neighbours(data, relation), strict=True):
+        for pair in zip(ones.tolist(), others.tolist(), strict=True):
+            if pair[0] != pair[1] and pair not in seen:
+                seen.add(pair)
+                yield shown[pair[0]], shown[pair[1]]
+
+
+class _Probabilities:
+    """One law: its outputs, and their probabilities as doubles and, where it can be, exactly."""
+
+    __slots__ = ("doubles", "exact", "fractions", "logs", "outputs", "places")
+
+    def __init__(self, law: Law) -> None:
+        if isinstance(law, Mapping):
+            self.outputs: tuple[Any, ...] = tuple(law)
+            given = list(law.values())
+        else:
+            given = _listed(law)
+            self.outputs = tuple(range(len(given)))
+        self.exact = all(isinstance(p, int | np.integer | Fraction) for p in given)
+        self.doubles = np.array([_checked(p) for p in given], dtype=np.float64)
+        self.fractions = [Fraction(int(p) if _is_numpy(p) else p) for p in given if self.exact]
+        self.logs = _logs(self.doubles, self.fractions)
+        self.places = {output: place for place, output in enumerate(self.outputs)}
+        total = math.fsum(self.doubles)
+        if abs(total - 1) > _WHOLE:
+            raise ValueError(
+                f"the probabilities of a law must add up to 1, got {total:.12g}; list every output"
+            )
+
+
+class _Laws:
+    """Calls a law once for each data set."""
+
+    def __init__(self, law: Callable[[Any], Law]) -> None:
+        self._law = law
+        self._known: dict[Hashable, _Probabilities] = {}
+
+    def of(self, data: Any) -> _Probabilities:
+        if not isinstance(data, Hashable) or not _is_hashable(data):
+            return _Probabilities(self._law(data))
+        key = (type(data), data)  # True and 1 are equal and may be other data
+        if key not in self._known:
+            self._known[key] = _Probabilities(self._law(data))
+        return self._known[key]
+
+
+class _Found:
+    """What was found for one pair in one order."""
+
+    __slots__ = ("broken", "delta", "least", "outputs", "x", "y")
+
+    def __init__(self, x: Any, y: Any, *, broken: bool, delta: float, least: float) -> None:
+        self.x, self.y = x, y
+        self.broken, self.delta, self.least = broken, delta, least
+        self.outputs: tuple[Any, ...] = ()
+
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        return self.broken, self.delta, self.least
+
+
+def _compare(
+    data: Pair, laws: tuple[_Probabilities, _Probabilities], epsilon: Fraction, delta: Fraction
+) -> _Found:
+    """Compare two laws, the first as the likelier."""
+    one, other = laws
+    at = [other.places.get(output, -1) for output in one.outputs]
+    missing = np.array(at) < 0
+    p, q = one.doubles, np.where(missing, 0.0, other.doubles[at])
+    with np.errstate(invalid="ignore"):  # where both are 0
+        ratios = one.logs - np.where(missing, -np.inf, other.logs[at])
+    ratios = np.where(one.logs > -np.inf, ratios, -np.inf)
+    excess = _excess(p, q, ratios - float(epsilon))
+    if one.exact and other.exact:
+        exact = [Fraction(0) if place < 0 else other.fractions[place] for place in at]
+        broken, least_delta = _exactly(one.fractions, exact, epsilon, delta)
+    else:
+        slipped = _excess(p, q, ratios - float(epsilon) - 2 * TOLERANCE) * (1 - TOLERANCE)
+        broken = math.fsum(slipped[slipped > 0]) > delta
+        least_delta = math.fsum(excess[excess > 0])
+    found = _Found(*data, broken=broken, delta=least_delta, least=_least(p, q, ratios, delta))
+    members = np.flatnonzero(excess > 0)
+    if members.size == 0:  # then the set that comes closest
+        members = np.flatnonzero(ratios == ratios.max())
+    found.outputs = tuple(one.outputs[place] for place in members.tolist())
+    return found
+
+
+def _excess(p: Floats, q: Floats, beyond: Floats) -> Floats:
+    """Return p - e^epsilon q from how far ln(p / q) is beyond epsilon; nothing overflows so."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = p * -np.expm1(-beyond)
+    return np.where(p > 0, found, -q)
+
+
+def _exactly(
+    p: list[Fraction], q: list[Fraction], epsilon: Fraction, delta: Fraction
+) -> tuple[bool, float]:
+    """Tell whether the promise is broken, and return the least delta, rounded up."""
+    highest, nothing = Fraction(1), Fraction(0)
+    for precision in _PRECISIONS:
+        low, high = exp_neg(epsilon, precision + 2 * int(epsilon))
+        one = 1 << (precision + 2 * int(epsilon))
+        # With e^-epsilon in [low, high] / one: the sum of p - q / (low / one) is too little.
+        lowest = sum((max(a - b * one / low, nothing) for a, b in zip(p, q, strict=True)), nothing)
+        highest = sum(
+            (max(a - b * one / high, nothing) for a, b in zip(p, q, strict=True)), nothing
+        )
+        if lowest > delta or highest <= delta:
+            break
+    return highest > delta, up(highest)
+
+
+def _least(p: Floats, q: Floats, ratios: Floats, delta: Fraction) -> float:
+    """Return the least epsilon that holds with a delta.
+
+    It is the largest ln((P(S) - delta) / Q(S)) over sets S, and the sets to look at are those of
+    the outputs with the largest ratios: the first, the first two, and so on.
+    """
+    order = np.argsort(-ratios, kind="stable")
+    if delta == 0:
+        return max(float(ratios[order[0]]), 0.0)
+    mass, other = np.cumsum(p[order]) - float(delta), np.cumsum(q[order])
+    there = mass > TOLERANCE * float(delta)
+    if not there.any():
+        return 0.0
+    with np.errstate(divide="ignore"):
+        return max(float((np.log(mass[there]) - np.log(other[there])).max()), 0.0)
+
+
+def _least_gaussian(ratio: Fraction, delta: Fraction) -> float:
+    """Return the least epsilon of Gaussian noise at a delta, a little too large at most."""
+    if delta == 0:
+        return math.inf
+    low, high = 0.0, 1.0
+    while Fraction(continuous_delta(ratio=ratio, epsilon=Fraction(high))) > delta:
+        low, high = high, 2 * high
+    if Fraction(continuous_delta(ratio=ratio, epsilon=Fraction(0))) <= delta:
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        kept = Fraction(continuous_delta(ratio=ratio, epsilon=Fraction(middle))) <= delta
+        low, high = (low, middle) if kept else (middle, high)
+    return high
+
+
+def _read_epsilon(value: Number) -> Fraction:
+    price = nonnegative("epsilon", value)
+    if price > _MOST_EPSILON:
+        raise ValueError(f"epsilon must be at most {_MOST_EPSILON}; a larger one promises nothing")
+    return price
+
+
+def _listed(law: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
+    if isinstance(law, list | tuple):
+        return list(law)
+    array = np.asarray(law)
+    if array.ndim != 1:
+        raise TypeError("a law is a mapping from outputs to probabilities, or a list of them")
+    found: list[Any] = array.tolist()
+    return found
+
+
+def _checked(p: Any) -> float:
+    """Return a probability as a double."""
+    try:
+        found = float(p)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        kind = type(p).__name__
+        raise TypeError(f"a probability must be a finite number, got one of type {kind}")
+    if found < 0:
+        raise ValueError(f"a probability must not be negative, got {found:.6g}")
+    return found
+
+
+def _logs(doubles: Floats, fractions: list[Fraction]) -> Floats:
+    """Return logarithms; of fractions that are too small for a double as well."""
+    with np.errstate(divide="ignore"):
+        found: Floats = np.log(doubles)
+    for place in np.flatnonzero(doubles < sys.float_info.min) if fractions else ():
+        p = fractions[place]
+        found[place] = math.log(p.numerator) - math.log(p.denominator) if p else -math.inf
+    return found
+
+
+def _is_numpy(p: Any) -> bool:
+    return isinstance(p, np.integer)
+
+
+def _is_hashable(data: Any) -> bool:
+    try:
+        hash(data)
+    except TypeError:
+        return False
+    return True
+
+
+def _in_words(outputs: tuple[Any, ...]) -> str:
+    few = 6
+    shown = ", ".join(repr(output) for output in outputs[:few])
+    if len(outputs) == 1:
+        return f"the output is {shown}"
+    more = f" or one of {len(outputs) - few} others" if len(outputs) > few else ""
+    return f"the output is one of {shown}{more}"
