@@ -11,7 +11,7 @@ import typer
 
 from sordino.errors import BudgetError, LedgerError, QueryError, SealedError, SordinoError
 
-FAILED = 1  # after the charge, or the output could not be written, or a check found errors
+FAILED = 1  # after the charge, or output could not be written, or a check or audit found something
 WRONG = 2  # the question, an argument, or the catalog
 REFUSED = 3  # by the budget
 UNUSABLE = 4  # the ledger

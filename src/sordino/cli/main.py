@@ -193,6 +193,53 @@ def choose(
         command.choose(request)
 
 
+@app.command()
+def audit(
+    mechanism: Annotated[
+        str | None,
+        typer.Argument(
+            help="A function of the data, as module:function, looked for in this folder first. "
+            "Without it, sordino audits itself."
+        ),
+    ] = None,
+    *,
+    epsilon: Annotated[str | None, typer.Option(help="The epsilon that is promised.")] = None,
+    delta: Annotated[str | None, typer.Option(help="The delta that is promised, if any.")] = None,
+    neighbours: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Two inputs that differ in one unit, written as in Python: 3 2."),
+    ] = None,
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help="The function takes the number of runs too."),
+    ] = False,
+    time: Annotated[
+        bool, typer.Option("--time", help="Also look at how long each run takes.")
+    ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option(help="How often to run it in all, 1,000,000 if not told; sordino, fewer."),
+    ] = None,
+    confidence: Annotated[str, typer.Option(help="How sure a violation is to be.")] = "0.999",
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw it into this file (.png, .svg, .pdf).")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a page with pictures into this file (.html).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for what a mechanism, or sordino, loses beyond its promise."""
+    with refusals(as_json=as_json):
+        from sordino.cli import audit as command  # numpy and rich are loaded only here
+
+        request = command.Request(
+            mechanism, epsilon, delta, neighbours, batch, time, runs, confidence, plot, report,
+            as_json,
+        )  # fmt: skip
+        command.audit(request)
+
+
 def run() -> None:
     """Run the command line; the entry point of the installed script."""
     try:

@@ -26,8 +26,8 @@ ALL = dict(commands(get_command(app), ""))
 
 def test_every_command_is_known() -> None:
     assert sorted(ALL) == [
-        *("account", "ask", "budget", "check", "choose", "demo", "explain", "history", "init"),
-        *("ledger amend", "ledger export", "ledger verify", "repl"),
+        *("account", "ask", "audit", "budget", "check", "choose", "demo", "explain", "history"),
+        *("init", "ledger amend", "ledger export", "ledger verify", "repl"),
     ]
 
 

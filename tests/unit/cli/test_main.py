@@ -23,7 +23,7 @@ def test_the_version_is_the_version_of_the_package() -> None:
 
 def test_the_help_names_every_command() -> None:
     help_text = output("--help")
-    names = "demo init check explain ask repl budget history ledger account choose"
+    names = "demo init check explain ask repl budget history ledger account choose audit"
     for name in names.split():
         assert f"\n  {name} " in help_text
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An audit as an assertion, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from sordino.auditing.report import Report
+
+RUNS = 100_000
+CONFIDENCE = 0.999999  # one false alarm in a million tests
+
+
+class _Unset:
+    """What stands for an argument that was not given, where None may be data."""
+
+    def __repr__(self) -> str:
+        return "the mechanism's own"
+
+
+UNSET = _Unset()
+
+
+def assert_private(
+    mechanism: Callable[..., Any],
+    x: Any = UNSET,
+    y: Any = UNSET,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    runs: int = RUNS,
+    confidence: float = CONFIDENCE,
+    **options: Any,
+) -> Report:
+    """Fail if an audit shows that a mechanism loses more than it promises.
+
+    `x` and `y` are two neighbours. Without them it takes the pair that the mechanism has as its
+    attribute `neighbours`, or 0 and 1 if it has none. Other options go to `audit`. A correct
+    mechanism fails with a probability of at most 1 - `confidence`; one that passes may still be
+    broken.
+
+    Guarantee: none needed; it looks at invented data only.
+    """
+    from sordino.auditing import audit as run  # numpy and scipy are loaded only here
+
+    __tracebackhide__ = True  # pytest shows the line that asked
+    x, y = _neighbours(mechanism, x, y)
+    report = run(
+        mechanism, x, y, epsilon=epsilon, delta=delta, runs=runs, confidence=confidence, **options
+    )
+    if not report.private:
+        raise AssertionError(str(report))
+    return report
+
+
+def _neighbours(mechanism: Callable[..., Any], x: Any, y: Any) -> tuple[Any, Any]:
+    if (x is UNSET) != (y is UNSET):
+        raise TypeError("an audit needs two neighbours; give both x and y, or neither")
+    if x is not UNSET:
+        return x, y
+    declared = getattr(mechanism, "neighbours", None)
+    if declared is None:
+        return 0, 1
+    if not isinstance(declared, tuple | list) or len(declared) != 2:
+        raise TypeError("the mechanism's neighbours are no pair; give x and y")
+    return cast("tuple[Any, Any]", tuple(declared))

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An audit as a picture: two histograms, the promised envelope, and the worst event shaded."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from sordino.auditing.report import Report
+
+Array: TypeAlias = NDArray[Any]
+Mask: TypeAlias = NDArray[np.bool_]
+
+_CELLS = 60  # of a histogram at most
+_BARS = 16  # outcomes without an order at most; the rarest share one bar
+_FEW = 8  # numbers; so few of them have a bar each
+_TAIL = 0.001  # of the outputs on either side may lie beyond the picture
+_LONGEST = 22  # letters of the name of an outcome
+_ACROSS = 76  # letters of all names side by side
+_DECADES = 40  # the height of the picture at least, as a factor
+_WIDEST = 92  # letters of a line above the picture
+_FIRST, _OTHER, _BAND, _WORST, _GRID = "#1b7f5c", "#d98c3f", "#f3d9bd", "#c75b7a", "#e6e6e6"
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Where the outputs of both inputs lie: the ends of cells, or the names of outcomes."""
+
+    edges: Array  # one more than there are cells
+    names: tuple[str, ...] | None
+    shares: tuple[Array, Array]
+    worst: tuple[tuple[float, float], ...]  # where the worst event lies
+
+
+def plot(report: Report, path: str | PathLike[str] | None = None) -> Any:
+    """Draw an audit and return the figure; with a path, save it there as well.
+
+    Guarantee: none needed; an audit looks at invented data only.
+    """
+    try:
+        from matplotlib.figure import Figure  # an extra
+    except ImportError:
+        raise ImportError("plot needs matplotlib: pip install 'sordino[plot]'") from None
+    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    draw(report, figure.subplots())
+    if path is not None:
+        _save(figure, path)
+    return figure
+
+
+def svg(report: Report) -> str:
+    """Draw an audit as a piece of SVG, to be put into a page.
+
+    Guarantee: none needed; an audit looks at invented data only.
+    """
+    drawn = io.StringIO()
+    _save(plot(report), drawn, format="svg", metadata={"Date": None})
+    text = drawn.getvalue()
+    return text[text.index("<svg") :]
+
+
+def draw(report: Report, axes: Any) -> None:
+    """Draw an audit on axes of matplotlib.
+
+    Guarantee: none needed; an audit looks at invented data only.
+    """
+    cells = cells_of(report)
+    first, other = cells.shares
+    least = _least(cells)
+    factor = math.exp(min(report.epsilon, 700))
+    top = min(1.0, float(max(first.max(), other.max())) * 1.6) * 1.05
+    floor = min(least / 2, top / _DECADES)
+    low = np.maximum(other / factor - report.delta, floor)
+    high = np.clip(other * factor + report.delta, floor, 1)
+    x, y = (_short(repr(report.of(side))) for side in report.order)
+    between = f"promised: within a factor e^{report.epsilon:.4g} of that for {y}"
+    if report.delta:
+        between += f", and {report.delta:.3g}"
+    if cells.names is None:
+        _steps(axes, cells, np.maximum(first, floor), np.maximum(other, floor), (low, high))
+    else:
+        _bars(axes, cells, np.maximum(first, floor), np.maximum(other, floor), (low, high))
+    axes.set_yscale("log")
+    axes.set_ylim(floor, top)
+    axes.set_xlabel(_short(report.axis, _WIDEST).replace("$", r"\$"))
+    axes.set_ylabel("share of the runs")
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.10g} %")
+    axes.yaxis.set_minor_formatter(lambda *_: "")
+    axes.set_title(_title(report), loc="left", fontsize=10)
+    axes.grid(visible=True, axis="y", color=_GRID)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    _legend(axes, (f"output for {x}", f"output for {y}", between), shaded=bool(cells.worst))
+
+
+def cells_of(report: Report) -> Cells:
+    """Sort the outputs that a report kept into cells.
+
+    Guarantee: none needed; an audit looks at invented data only.
+    """
+    if report.sample is None or not all(len(side) for side in report.sample):
+        raise ValueError("this audit kept no outputs to draw")
+    turned = 1 if report.order[0] == "x" else -1
+    first, other = map(np.asarray, report.sample[::turned])
+    inside = None if report.members is None else np.concatenate(report.members[::turned])
+    both = np.concatenate([first, other])
+    if both.dtype.kind not in "fiub":
+        return _named(first.astype(str), other.astype(str), inside)
+    first, other = first.astype(float), other.astype(float)
+    finite = np.isfinite(both.astype(float))
+    if not finite.any():
+        return _named(first.astype(str), other.astype(str), inside)
+    distinct = np.unique(both[finite])
+    if len(distinct) <= _FEW and finite.all():
+        return _few(distinct, first, other, inside)
+    edges = _edges(both.astype(float)[finite], min(_CELLS, max(8, math.isqrt(len(first)) // 2)))
+    shares = (_shares(first, edges), _shares(other, edges))
+    return Cells(edges, None, shares, _worst(report, edges[0], edges[-1]))
+
+
+def _few(values: Array, first: Array, other: Array, inside: Mask | None) -> Cells:
+    """Count a few numbers one by one."""
+    is_float = values.dtype.kind == "f"
+    names = tuple(_short(f"{one:.10g}" if is_float else str(one)) for one in values)
+    p, q = (np.array([np.mean(side == one) for one in values]) for side in (first, other))
+    edges = np.arange(len(values) + 1) - 0.5
+    worst = _marked(values, np.concatenate([first, other]), inside)
+    return Cells(edges, names, (p, q), _places(worst, edges))
+
+
+def _named(first: Array, other: Array, inside: Mask | None) -> Cells:
+    """Count outcomes without an order; the most frequent come first."""
+    names, counts = np.unique(np.concatenate([first, other]), return_counts=True)
+    kept = names[np.argsort(-counts, kind="stable")][:_BARS]
+    shares = [np.array([np.mean(side == name) for name in kept]) for side in (first, other)]
+    shown = tuple(_short(str(name)) for name in kept)
+    if len(names) > _BARS:
+        shown = (*shown, f"{len(names) - _BARS:,} more")
+        shares = [np.append(share, max(0.0, 1 - share.sum())) for share in shares]
+    edges = np.arange(len(shown) + 1) - 0.5
+    worst = _marked(kept, np.concatenate([first, other]), inside)
+    return Cells(edges, shown, (shares[0], shares[1]), _places(worst, edges))
+
+
+def _marked(values: Array, outputs: Array, inside: Mask | None) -> Mask:
+    """Tell which values belong to the worst event, as their outputs do."""
+    if inside is None:
+        return np.zeros(len(values), dtype=bool)
+    return np.array([bool(inside[outputs == value].any()) for value in values], dtype=bool)
+
+
+def _edges(values: Array, most: int) -> Array:
+    """Return the ends of cells: one for each value if there are few, equally wide ones if not."""
+    distinct = np.unique(values)
+    if len(distinct) == 1:
+        return np.array([distinct[0] - 0.5, distinct[0] + 0.5])
+    if len(distinct) <= _CELLS:
+        step = float(np.diff(distinct).min())
+        if (distinct[-1] - distinct[0]) / step <= _CELLS:
+            return np.arange(distinct[0] - step / 2, distinct[-1] + step, step)
+    low, high = np.quantile(values, [_TAIL, 1 - _TAIL])
+    if low == high:
+        low, high = distinct[0], distinct[-1]
+    if np.array_equal(distinct, np.round(distinct)):  # whole numbers: as many in each cell
+        low, high = math.floor(low), math.ceil(high)
+        width = math.ceil((high - low + 1) / most)
+        return np.arange(low - 0.5, high + width, width)
+    return np.linspace(low, high, most + 1)
+
+
+def _shares(values: Array, edges: Array) -> Array:
+    counts, _ = np.histogram(values[np.isfinite(values)], bins=edges)
+    return counts / len(values)
+
+
+def _worst(report: Report, low: float, high: float) -> tuple[tuple[float, float], ...]:
+    """Return where the worst event lies in the picture."""
+    if report.edges is None or report.mask is None:
+        return ()
+    return _places(np.asarray(report.mask, dtype=bool), np.clip(report.edges, low, high))
+
+
+def _least(cells: Cells) -> float:
+    shares = np.concatenate(cells.shares)
+    return float(shares[shares > 0].min(initial=1.0))
+
+
+def _steps(axes: Any, cells: Cells, first: Array, other: Array, band: tuple[Array, Array]) -> None:
+    """Draw histograms of numbers."""
+    edges = cells.edges
+    for start, end in cells.worst:
+        axes.axvspan(start, end, color=_WORST, alpha=0.16, linewidth=0)
+    low, high = (np.append(one, one[-1]) for one in band)
+    axes.fill_between(edges, low, high, step="post", color=_BAND, alpha=0.8, linewidth=0)
+    axes.stairs(other, edges, baseline=None, color=_OTHER, linewidth=1.6)
+    axes.stairs(first, edges, baseline=None, color=_FIRST, linewidth=1.6)
+    axes.set_xlim(edges[0], edges[-1])
+
+
+def _bars(axes: Any, cells: Cells, first: Array, other: Array, band: tuple[Array, Array]) -> None:
+    """Draw how frequent outcomes without an order are."""
+    places = np.arange(len(first))
+    for start, end in cells.worst:
+        axes.axvspan(start, end, color=_WORST, alpha=0.16, linewidth=0)
+    axes.bar(places, band[1] - band[0], 0.86, bottom=band[0], color=_BAND)
+    axes.bar(places - 0.18, first, 0.3, color=_FIRST)
+    axes.bar(places + 0.18, other, 0.3, color=_OTHER)
+    names = [name.replace("$", r"\$") for name in cells.names or ()]
+    slanted = sum(len(name) + 2 for name in names) > _ACROSS
+    axes.set_xticks(places, names)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+    if slanted:
+        axes.tick_params(axis="x", labelrotation=30, labelsize=8)
+        for label in axes.get_xticklabels():
+            label.set_horizontalalignment("right")
+
+
+def _places(mask: Mask, edges: Array) -> tuple[tuple[float, float], ...]:
+    """Return the stretches of an axis that are marked.
+
+    >>> _places(np.array([True, True, False, True]), np.array([0.0, 1.0, 2.0, 3.0, 4.0]))
+    ((0.0, 2.0), (3.0, 4.0))
+    """
+    turns = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    ends = np.asarray(edges, dtype=float)[turns].reshape(-1, 2).tolist()
+    return tuple((start, end) for start, end in ends if start < end)
+
+
+def _legend(axes: Any, words: tuple[str, str, str], *, shaded: bool) -> None:
+    """Explain the colours below the picture, where they cover nothing."""
+    from matplotlib.patches import Patch  # an extra, which is there since something was drawn
+
+    marks = [Patch(color=colour) for colour in (_FIRST, _OTHER, _BAND)]
+    names = [word.replace("$", r"\$") for word in words]
+    if shaded:
+        marks.append(Patch(color=_WORST, alpha=0.3))
+        names.append("worst event")
+    axes.figure.legend(marks, names, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
+
+
+def _save(figure: Any, target: Any, **options: Any) -> None:
+    with warnings.catch_warnings():
+        # A letter that the font lacks is drawn as a box; there is nothing to be done about it.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure.savefig(target, dpi=150, **options)
+
+
+def _title(report: Report) -> str:
+    found = f"epsilon is at least {report.lower_bound:.4g}"
+    sure = f"with {100 * report.confidence:.7g} % confidence"
+    promised = f"promised {report.epsilon:.4g}"
+    words = _short(report.event, _WIDEST - 13).replace("$", r"\$")
+    return f"{report.verdict}: {found} {sure}, {promised}\nworst event: {words}"
+
+
+def _short(text: str, most: int = _LONGEST) -> str:
+    """Return a text that is not too long, in which every letter can be drawn.
+
+    >>> _short("a long way to say nothing at all", 12)
+    'a long wa...'
+    """
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return shown if len(shown) <= most else f"{shown[: most - 3]}..."
