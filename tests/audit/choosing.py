@@ -100,7 +100,7 @@ def choice_with_half_the_rate(generator: np.random.Generator, data: Any, runs: i
 
 FIXTURES = [
     Fixture(
-        "F1 doubly exponential weights",
+        "doubly exponential weights",
         doubly_exponential,
         exponential_in_half,
         (3, 0),
@@ -108,7 +108,7 @@ FIXTURES = [
         1.0,
     ),
     Fixture(
-        "F2 exponential mechanism without the half",
+        "exponential mechanism without the half",
         exponential_in_full,
         exponential_in_half,
         (6, 2),
@@ -117,7 +117,7 @@ FIXTURES = [
         loss=2.0,
     ),
     Fixture(
-        "F3 noisy max with scale 1",
+        "noisy max with scale 1",
         noisy_max_with_scale_one,
         noisy_max_with_scale_two,
         (6, 0),
@@ -126,7 +126,7 @@ FIXTURES = [
         loss=2.0,
     ),
     Fixture(
-        "F12 candidates from the data",
+        "candidates from the data",
         prices_of_the_bids,
         prices_of_a_public_list,
         (3, 4),
@@ -135,7 +135,7 @@ FIXTURES = [
         loss=math.inf,
     ),
     Fixture(
-        "F15 a choice charged by one pair",
+        "a choice charged by one pair",
         choice_charged_as_if_even,
         choice_with_half_the_rate,
         (1.625, 0),

@@ -187,14 +187,14 @@ def four_normal_numbers_with_more_noise(
 LOCAL = ((0, 0, 0, 0, 0, TOP, TOP), (0, 0, 0, 0, TOP, TOP, TOP))
 FIXTURES = [
     Fixture(
-        "F5 noise of the local sensitivity",
+        "noise of the local sensitivity",
         noise_of_local_sensitivity,
         noise_of_global_sensitivity,
         *LOCAL,
         1.0,
     ),
     Fixture(
-        "F6 smooth bound without the end",
+        "smooth bound without the end",
         smooth_bound_without_the_end,
         smooth_bound,
         (0, 0, 2),
@@ -202,10 +202,10 @@ FIXTURES = [
         0.5,
         loss=0.8,
     ),
-    Fixture("F7 Laplace noise in floats", float_noise, noise_on_a_grid, 0.0, 1.0, 1.0),
-    Fixture("F9 parts by position", parts_by_position, parts_by_key, ROWS, ROWS[1:], 1.0, loss=3.0),
+    Fixture("Laplace noise in floats", float_noise, noise_on_a_grid, 0.0, 1.0, 1.0),
+    Fixture("parts by position", parts_by_position, parts_by_key, ROWS, ROWS[1:], 1.0, loss=3.0),
     Fixture(
-        "F10 histogram with scale 1",
+        "histogram with scale 1",
         histogram_with_scale_one,
         histogram_with_scale_two,
         (5, 5),
@@ -214,7 +214,7 @@ FIXTURES = [
         loss=2.0,
     ),
     Fixture(
-        "F13 four numbers charged as one",
+        "four numbers charged as one",
         four_normal_numbers,
         four_normal_numbers_with_more_noise,
         (0, 0, 0, 0),
@@ -224,7 +224,7 @@ FIXTURES = [
         loss=2.4523,
     ),
     Fixture(
-        "F14 a change inside one part",
+        "a change inside one part",
         parts_charged_as_two,
         parts_charged_for_a_change,
         (5, 5, 5),
@@ -233,6 +233,6 @@ FIXTURES = [
         loss=2.0,
     ),
     Fixture(
-        "F16 rounding half to even", rounded_half_to_even, rounded_half_up, 1.5, 0.5, 1.0, loss=2.0
+        "rounding half to even", rounded_half_to_even, rounded_half_up, 1.5, 0.5, 1.0, loss=2.0
     ),
 ]

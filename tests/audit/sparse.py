@@ -108,7 +108,7 @@ def noise_for_monotone_queries(generator: np.random.Generator, queries: Any, run
 
 FIXTURES = [
     Fixture(
-        "F8 sparse vector, variant 3",
+        "sparse vector, variant 3",
         third_variant,
         value_with_fresh_noise,
         (0,) * 6 + (0,),
@@ -116,7 +116,7 @@ FIXTURES = [
         1.0,
     ),
     Fixture(
-        "F8 sparse vector, variant 4",
+        "sparse vector, variant 4",
         fourth_variant,
         two_positives,
         (0,) * 5 + (1, 1),
@@ -124,9 +124,9 @@ FIXTURES = [
         1.0,
         loss=(1 + 6 * POSITIVES) / 4,
     ),
-    Fixture("F8 sparse vector, variant 5", fifth_variant, one_positive, (0, 1), (1, 0), 1.0),
+    Fixture("sparse vector, variant 5", fifth_variant, one_positive, (0, 1), (1, 0), 1.0),
     Fixture(
-        "F8 sparse vector, variant 6",
+        "sparse vector, variant 6",
         sixth_variant,
         one_positive,
         (0,) * 8,
@@ -134,7 +134,7 @@ FIXTURES = [
         1.0,
     ),
     Fixture(
-        "F17 monotone noise, queries that move both ways",
+        "monotone noise, queries that move both ways",
         noise_for_monotone_queries,
         one_positive,
         (0,) * 5 + (1,),

@@ -158,7 +158,7 @@ def test_the_textbook_gaussian_noise_for_epsilon_twenty_is_refused() -> None:
     assert found.least_delta == near(1.527e-3, abs=5e-7)
     wider = verify_gaussian(sigma=sigma * 1.35, sensitivity=1, epsilon=20, delta=1e-5)
     assert wider.verdict == "holds"
-    print(f"F4: {found.least_delta:.4g} where 1e-5 is claimed")  # noqa: T201  # shown by -rP
+    print(f"the textbook Gaussian: {found.least_delta:.4g} where 1e-5 is claimed")  # noqa: T201  # shown by -rP
 
 
 def test_a_law_that_passes_output_by_output_is_refused() -> None:
