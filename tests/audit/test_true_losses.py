@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.auditing.laws import neighbouring, verify_gaussian, verify_law
+from sordino.auditing.laws import verify_gaussian, verify_law
+from sordino.auditing.pairs import Universe
 from tests.audit import noise
 from tests.audit.fixture import Floats
 
@@ -210,6 +211,6 @@ def test_candidates_from_the_data_differ_for_some_neighbours() -> None:
     def public(bids: Any) -> list[float]:
         return chosen([price * sum(bid >= price for bid in bids) / 8 for price in range(1, 5)])
 
-    pairs = list(neighbouring(range(1, 5), size=3, neighbours="add_remove"))
+    pairs = list(Universe(range(1, 5), size=3, neighbours="add_remove").pairs())
     assert verify_law(law, pairs, epsilon=1).least_epsilon == math.inf
     assert verify_law(public, pairs, epsilon=1).verdict == "holds"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -26,13 +26,10 @@ from sordino.exact.rational import (
     Number,
     nonnegative,
     positive,
-    positive_whole,
     probability_or_zero,
 )
 from sordino.exact.rounding import up
 from sordino.privacy.gaussian import continuous_delta
-from sordino.sensitivity.neighbours import Neighbours, read_neighbours
-from sordino.sensitivity.universe import Space
 
 Law: TypeAlias = "Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]"
 Pair: TypeAlias = tuple[Any, Any]
@@ -138,32 +135,6 @@ def verify_gaussian(
         pairs=1,
         tolerance=0.0,
     )
-
-
-def neighbouring(
-    records: Iterable[object], *, size: int, neighbours: str, least: int = 0, ordered: bool = False
-) -> Iterator[Pair]:
-    """Yield all pairs of neighbouring data sets of a small universe, as tuples of records.
-
-    Data sets have ``least`` to ``size`` records, as multisets, or in every order if ``ordered``.
-
-    >>> list(neighbouring("ab", size=1, neighbours="add_remove"))
-    [((), ('a',)), ((), ('b',))]
-
-    Guarantee: none needed; public inputs only.
-    """
-    kinds, relation = tuple(records), read_neighbours(neighbours)
-    fewest = max(least, 1) if relation is Neighbours.replace_one else least
-    space = Space(len(kinds), fewest, positive_whole("size", size), ordered)
-    space.refuse_too_many(relation)
-    data = list(space.all())
-    shown = [tuple(kinds[place] for place in places) for places in data]
-    seen: set[tuple[int, int]] = set()
-    for ones, others in zip(*space.neighbours(data, relation), strict=True):
-        for pair in zip(ones.tolist(), others.tolist(), strict=True):
-            if pair[0] != pair[1] and pair not in seen:
-                seen.add(pair)
-                yield shown[pair[0]], shown[pair[1]]
 
 
 class _Probabilities:

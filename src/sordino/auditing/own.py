@@ -16,7 +16,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from sordino.auditing import own_laws
-from sordino.auditing.laws import neighbouring, verify_law
+from sordino.auditing.laws import verify_law
+from sordino.auditing.pairs import Universe
 from sordino.auditing.verified import Verified
 from sordino.mechanisms.bounds import PrivateBounds
 from sordino.mechanisms.choose import (
@@ -174,7 +175,7 @@ def _choosing() -> Iterator[Case]:
     values: By = (("add_remove", ((1,), (0, 1))), ("replace_one", ((0, 0, 1), (0, 1, 3))))
     for relation, records in values:
         middle = Quantiles([0.5], range=(0, 3), epsilon=1, neighbours=relation)
-        pairs = tuple(neighbouring(range(4), size=3, neighbours=relation))
+        pairs = tuple(Universe(range(4), size=3, neighbours=relation).pairs())
         yield _case(middle, _first(middle), records, law=own_laws.point_law(middle), pairs=pairs)
 
 
@@ -187,7 +188,7 @@ def _moved(size: int, steps: tuple[int, int]) -> Iterator[Pair]:
 
 def _votes(relation: str) -> Iterator[Pair]:
     """Counts of up to three votes for four candidates, one of which comes or changes."""
-    for one, other in neighbouring(range(4), size=3, neighbours=relation):
+    for one, other in Universe(range(4), size=3, neighbours=relation).pairs():
         yield tuple(map(one.count, range(4))), tuple(map(other.count, range(4)))
 
 
@@ -279,7 +280,7 @@ def _releasing() -> Iterator[Case]:
     ):
         ends = PrivateBounds(epsilon=2, neighbours=relation, side="upper", powers=(0, 2))
         law = own_laws.upper_law(ends, values)
-        pairs = tuple(neighbouring(values, size=3, neighbours=relation))
+        pairs = tuple(Universe(values, size=3, neighbours=relation).pairs())
         yield _case(ends, _end(ends), pair, law=law, pairs=pairs)
     for sparse, queries in (
         (AboveThreshold(threshold=0, epsilon=1), ((0, 0, 0, 1), (1, 1, 1, 0))),

@@ -22,6 +22,8 @@ _KEEP = 4  # one in so many pairs goes to the next turn
 class Universe:
     """All neighbouring data sets of up to some size, with records from a short list.
 
+    Data sets are multisets, as sorted tuples, or tuples in every order if ``ordered``.
+
     >>> list(Universe("ab", size=1, neighbours="add_remove").pairs())
     [((), ('a',)), ((), ('b',))]
     >>> len(Universe(range(3), size=2, neighbours="replace_one", least=2).pairs())
@@ -34,6 +36,7 @@ class Universe:
     size: int
     neighbours: str
     least: int = 0
+    ordered: bool = False
 
     def pairs(self) -> list[Inputs]:
         """Return all pairs of neighbours, each once."""
@@ -44,7 +47,7 @@ class Universe:
         if not 0 <= self.least <= self.size:
             raise ValueError(f"sizes from {self.least} to {self.size} make no sense; lower least")
         least = self.least if relation is Neighbours.add_remove else max(1, self.least)
-        space = Space(len(records), least, self.size, ordered=False)
+        space = Space(len(records), least, self.size, self.ordered)
         space.refuse_too_many(relation)
         data = list(space.all())
         firsts, seconds = space.neighbours(data, relation)
@@ -52,6 +55,7 @@ class Universe:
             (int(one), int(other))
             for first, second in zip(firsts, seconds, strict=True)
             for one, other in zip(first, second, strict=True)
+            if one != other
         }
         sets = [tuple(records[place] for place in places) for places in data]
         return [(sets[one], sets[other]) for one, other in sorted(numbers)]

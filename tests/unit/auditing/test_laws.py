@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sordino import Exponential, PermuteAndFlip
-from sordino.auditing.laws import neighbouring, verify_gaussian, verify_law
+from sordino.auditing.laws import verify_gaussian, verify_law
+from sordino.auditing.pairs import Universe
 
 THIRD = Fraction(1, 3)
 
@@ -148,18 +149,20 @@ def test_an_exponent_that_is_twice_too_large_is_refused() -> None:
         weights = np.exp([float(votes.count(name)) for name in "ab"])
         return weights / weights.sum()
 
-    pairs = list(neighbouring("ab", size=4, neighbours="replace_one"))
+    pairs = list(Universe("ab", size=4, neighbours="replace_one").pairs())
     found = verify_law(law, pairs, epsilon=1)
     assert found.verdict == "violation"
     assert verify_law(law, pairs, epsilon=2).private
 
 
 def test_neighbours_of_a_universe_are_those_that_differ_by_one_record() -> None:
-    added = set(neighbouring(range(2), size=2, neighbours="add_remove"))
+    added = set(Universe(range(2), size=2, neighbours="add_remove").pairs())
     assert added == {
         ((), (0,)), ((), (1,)), ((0,), (0, 0)), ((0,), (0, 1)), ((1,), (0, 1)), ((1,), (1, 1)),
     }  # fmt: skip
-    replaced = set(neighbouring(range(2), size=2, neighbours="replace_one", least=2, ordered=True))
+    replaced = set(
+        Universe(range(2), size=2, neighbours="replace_one", least=2, ordered=True).pairs()
+    )
     assert all(sum(a != b for a, b in zip(x, y, strict=True)) == 1 for x, y in replaced)
     assert len(replaced) == 4
 
