@@ -54,7 +54,7 @@ class Model:
     most: int | None
     others: int | None
     purses: dict[str, Purse]
-    answers: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    answers: dict[tuple[str, str], tuple[int, bytes]] = field(default_factory=dict)
 
     def spent(self, side: int) -> int:
         return sum(purse.used[side] for purse in self.purses.values())
@@ -156,7 +156,9 @@ class Machine(RuleBasedStateMachine):
         if self.open:
             paid = self.open.pop(pick % len(self.open))
             self.ledger.record(paid, body)
-            self.model.answers[paid.who, paid.plan] = body
+            asked = paid.who, paid.plan
+            newest = self.model.answers.get(asked, (0, b""))
+            self.model.answers[asked] = max(newest, (paid.number, body))
 
     @rule(pick=st.integers(0, 100))
     def record_again(self, pick: int) -> None:
@@ -200,7 +202,7 @@ class Machine(RuleBasedStateMachine):
         for who in self.model.purses:
             for plan in "pq":
                 found = self.ledger.find("people", who=who, plan=plan, data="d")
-                assert found == self.model.answers.get((who, plan))
+                assert found == self.model.answers.get((who, plan), (0, None))[1]
 
     def teardown(self) -> None:
         if self.model.purses:
