@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adapters: how draws of noise are seen and replaced in numpy, diffprivlib and OpenDP.
+"""Adapters: how draws are seen and replaced in numpy, scipy, diffprivlib and OpenDP.
 
 An adapter takes the recorder of a run and the function that is run, and returns a context in which
 draws go through the recorder. A run that replays another gets the noisy values of that other run.
@@ -34,6 +34,7 @@ _LOCATED: dict[str, tuple[str, str, Norm]] = {
     "gauss": ("mu", "sigma", "l2"),
     "normalvariate": ("mu", "sigma", "l2"),
 }
+_OF_SCIPY: dict[str, Norm] = {"laplace": "l1", "norm": "l2"}
 _UNIT = {"standard_normal", "randn"}  # Gaussian noise of scale 1
 _OF_DATA = {"choice", "choices", "permutation", "permuted", "sample", "shuffle"}
 _NO_DRAW = {"seed", "set_state", "get_state", "getstate", "setstate", "spawn"}
@@ -60,9 +61,12 @@ def numpy_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[No
     generators = _recording(recorder, numbers.Generator, make)
     states = _recording(recorder, make_state, lambda seed: make_state(_short(seed)))
     randoms = _recording(recorder, plain.Random, plain.Random)
-    state, single = states(), randoms()
+    systems = _recording(recorder, plain.SystemRandom, _Foretold)
+    state, single, system = states(), randoms(), systems()
 
     def default_rng(seed: Any = None) -> Any:
+        if recorder.inside:
+            return make(seed)
         return seed if isinstance(seed, generators) else generators(numbers.PCG64())
 
     new = {
@@ -70,7 +74,7 @@ def numpy_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[No
         numbers.Generator: generators,
         numbers.RandomState: states,
         plain.Random: randoms,
-        plain.SystemRandom: randoms,
+        plain.SystemRandom: systems,
     }
     places = [(numbers, name, getattr(state, name)) for name in _draws_of(numbers.RandomState)]
     places += [(plain, name, getattr(single, name)) for name in _draws_of(plain.Random)]
@@ -83,13 +87,13 @@ def numpy_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[No
         if isinstance(value, numbers.RandomState):
             return state
         if isinstance(value, plain.Random):
-            return single
+            return system if isinstance(value, SystemRandom) else single
         return functions.get(id(value), value) if callable(value) else value
 
     patches = [(module, name, made) for module, name, made in places if hasattr(module, name)]
     patches += [(numbers, made.__name__, made) for made in (default_rng,)]
     patches += [(numbers, "Generator", generators), (numbers, "RandomState", states)]
-    patches += [(plain, "Random", randoms), (plain, "SystemRandom", randoms)]
+    patches += [(plain, "Random", randoms), (plain, "SystemRandom", systems)]
     patches += [(numbers.mtrand, "_rand", state)]
     with replaced(function, other), patched(patches):
         yield
@@ -107,9 +111,9 @@ def _recording(recorder: Recorder, kind: type, fresh: Callable[[int], Any]) -> A
         def call(self: Any, *args: Any, **options: Any) -> Any:
             if recorder.inside:
                 return getattr(kind, name)(self, *args, **options)
-            with recorder.drawing():
-                value = getattr(fresh(recorder.seed), name)(*args, **options)
             draw = _draw(name, args, options)
+            with recorder.drawing():
+                value = getattr(fresh(recorder.seed_of(draw)), name)(*args, **options)
             draw.shape = np.shape(value)
             recorder.keep(draw)
             return _noisy(value, draw)
@@ -138,11 +142,12 @@ def _draw(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Draw:
         return Draw(name, {}, caller(), norm="l2", scale=np.ones(()), location=np.zeros(()))
     if name not in _LOCATED:
         given = {str(place): value for place, value in enumerate(args)} | options
+        many = None
         if name in _OF_DATA and given:  # what is shuffled may differ, but not how much of it
-            first = next(iter(given))
-            given[first] = f"{np.shape(given[first])} of the data"
+            values = given.pop(next(iter(given)))
+            many = len(values) if hasattr(values, "__len__") else int(values)
         given.pop("size", None)
-        return Draw(name, given, caller())
+        return Draw(name, given, caller(), candidates=many)
     location, scale, norm = _LOCATED[name]
     named = dict(zip(_NAMES[name], args, strict=False)) | options
     width = np.asarray(named.get(scale, 1.0), dtype=np.float64)
@@ -166,6 +171,42 @@ class _Foretold(SystemRandom):
 
     def getrandbits(self, k: int) -> int:
         return int(self._plain.getrandbits(k))
+
+    def randbytes(self, n: int) -> bytes:
+        return self._plain.randbytes(n)
+
+
+@contextmanager
+def scipy_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[None]:
+    """Record what the distributions of scipy.stats draw; Laplace and Gaussian noise is followed.
+
+    Guarantee: none needed; for invented data only.
+    """
+    del function
+    kind = importlib.import_module("scipy.stats").rv_continuous.__mro__[1]
+    old = kind.rvs
+
+    def rvs(self: Any, *args: Any, **options: Any) -> Any:
+        if recorder.inside:
+            return old(self, *args, **options)
+        idle = {"random_state", "discrete"}
+        given = {name: value for name, value in options.items() if name not in idle}
+        shapes, centre, width, _ = self._parse_args_rvs(*args, **given)
+        draw = Draw(self.name, {"scale": width}, caller())
+        if self.name in _OF_SCIPY:
+            draw.norm = _OF_SCIPY[self.name]
+            draw.scale, draw.location = np.asarray(width), np.asarray(centre)
+        else:
+            draw.parameters |= {"location": centre, "shapes": shapes}
+        own = numbers.RandomState(_short(recorder.seed_of(draw)))
+        with recorder.drawing():
+            value = old(self, *args, **options | {"random_state": own})
+        draw.shape = np.shape(value)
+        recorder.keep(draw)
+        return _noisy(value, draw)
+
+    with patched([(kind, "rvs", rvs)]):
+        yield
 
 
 @contextmanager

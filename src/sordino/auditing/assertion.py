@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from sordino.auditing.report import Report
 
 RUNS = 100_000
+LEAST_RUNS = 400  # as for every audit; this file is loaded with pytest, and must load nothing else
 CONFIDENCE = 0.999999  # one false alarm in a million tests
+_OPTIONS = ("runs", "confidence", "batch", "search", "universe", "time", "progress")
 
 
 class _Unset:
@@ -46,10 +48,23 @@ def assert_private(
     from sordino.auditing import audit as run  # numpy and scipy are loaded only here
 
     __tracebackhide__ = True  # pytest shows the line that asked
-    x, y = _neighbours(mechanism, x, y)
-    report = run(
-        mechanism, x, y, epsilon=epsilon, delta=delta, runs=runs, confidence=confidence, **options
-    )
+    for name in options:
+        if name not in _OPTIONS:
+            known = ", ".join(_OPTIONS)
+            raise TypeError(f"assert_private() takes no {name!r}; it takes epsilon, delta, {known}")
+    guessed = x is UNSET and not hasattr(mechanism, "neighbours") and not options.get("search")
+    if not (options.get("search") and x is UNSET and y is UNSET):
+        x, y = _neighbours(mechanism, x, y)
+        options |= {"x": x, "y": y}
+    try:
+        report = run(
+            mechanism, epsilon=epsilon, delta=delta, runs=runs, confidence=confidence, **options
+        )
+    except (TypeError, ValueError) as error:  # raised again, so that pytest shows the line above
+        said = f"assert_private(): {error}"
+        if guessed and "every time" in said:
+            said += "; no neighbours were given, so 0 and 1 were tried: give two inputs"
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(said) from error.__cause__
     if not report.private:
         raise AssertionError(str(report))
     return report

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from numbers import Real
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -12,11 +13,13 @@ import numpy as np
 
 from sordino.auditing.bounds import least_epsilon, shares
 from sordino.auditing.choosing import Choice, choose
+from sordino.auditing.endings import Endings
 from sordino.auditing.features import Pair
+from sordino.auditing.looking import PLACE
 from sordino.auditing.outputs import Outputs, joined
 from sordino.auditing.pairs import most_promising, read_pairs
 from sordino.auditing.report import Report, Sample, Side
-from sordino.auditing.running import Mechanism, Progress, Runner
+from sordino.auditing.running import BatchRaisedError, Mechanism, Progress, Runner
 
 LEAST_RUNS = 400
 _FIRST = 500  # runs on each input before the first event is chosen
@@ -26,6 +29,7 @@ _MOST_NUMBERS = 1 << 22  # coordinates of them
 _SEARCH = 5  # one in so many runs goes to the search for the pair
 _SAMPLE = 20_000
 _MOST_WORDS = 64
+_ALIKE = 0.1  # shares of runs that raise
 
 
 def audit(
@@ -54,7 +58,7 @@ def audit(
         mechanism: Any callable; an error that it raises is an output like any other.
         x: One input; it may be left out with ``search``.
         y: A neighbour of it.
-        epsilon: What the mechanism claims to lose at most.
+        epsilon: What the mechanism promises to lose at most.
         delta: The probability with which it may lose more.
         runs: How often to run it at most, on both inputs together.
         confidence: How sure the lower bound must be.
@@ -73,17 +77,24 @@ def audit(
     """
     began = perf_counter()
     _check(epsilon, delta, runs, confidence)
+    _check_inputs(x, y, search=search, universe=universe)
     runner = Runner(mechanism, batch=batch, timed=time)
-    work = _Work(runner, x, y, runs, progress)
-    if search:
-        pairs = read_pairs(universe) + ([] if x is ... else [(x, y)])
-        work.x, work.y = most_promising(
-            runner, pairs, runs // _SEARCH, delta=delta, alpha=1.0 - confidence, spend=work.spend
-        )
-    elif x is ... or y is ...:
-        raise TypeError("give two neighbouring inputs x and y, or search=True and a universe")
-    _refuse_equal(work.x, work.y)
-    return work.report(epsilon=epsilon, delta=delta, confidence=confidence, began=began)
+    pairs = read_pairs(universe) if search else []
+    if x is not ...:
+        _refuse_equal(x, y)
+        pairs.append((x, y))
+    work = _Work(runner, runs, progress)
+    try:
+        return work.report(pairs, epsilon=epsilon, delta=delta, confidence=confidence, began=began)
+    except BatchRaisedError:  # one run of the batch raised: begin anew with runs of one output
+        runner.one_by_one()
+    if 2 * runner.done > runs:
+        raise ValueError(
+            f"the mechanism raises {runner.message} in few batches; audit single runs, "
+            "such as lambda data: mechanism(data, 1)[0]"
+        ) from runner.error
+    work.forget()
+    return work.report(pairs, epsilon=epsilon, delta=delta, confidence=confidence, began=began)
 
 
 class _Tested(NamedTuple):
@@ -100,15 +111,38 @@ class _Work:
     """The runs of one audit: those kept to choose events on, and the best bound so far."""
 
     runner: Runner
-    x: Any
-    y: Any
     total: int
     progress: Progress | None
+    x: Any = None
+    y: Any = None
     spent: int = 0
     kept: tuple[list[Any], list[Any]] = field(default_factory=lambda: ([], []))
     held: int = 0
+    ends: tuple[Endings, Endings] = field(default_factory=lambda: (Endings(), Endings()))
 
-    def report(self, *, epsilon: float, delta: float, confidence: float, began: float) -> Report:
+    def __post_init__(self) -> None:
+        self.runner.tick = self._tell
+
+    def forget(self) -> None:
+        """Begin anew: forget all outputs, but not how many runs they took."""
+        self.kept, self.held = ([], []), 0
+        self.ends = (Endings(), Endings())
+        self.spent = self.runner.done
+
+    def report(
+        self,
+        pairs: list[tuple[Any, Any]],
+        *,
+        epsilon: float,
+        delta: float,
+        confidence: float,
+        began: float,
+    ) -> Report:
+        alpha, searched = 1.0 - confidence, self.total // _SEARCH
+        self.x, self.y = most_promising(
+            self.runner, pairs, searched, delta=delta, alpha=alpha, spend=self.spend
+        )
+        _refuse_equal(self.x, self.y)
         self.runner.start(self.x, self.y)
         ends = rounds((self.total - self.spent) // 2)
         self._run(ends[0], None)
@@ -123,6 +157,7 @@ class _Work:
                 best = _Tested(bound, choice, hits, size)
             if bound > epsilon:
                 break
+            self._refuse_useless()
         assert best is not None  # noqa: S101 - there is at least one round
         choice = best.choice
         some = [outputs.part(slice(0, _SAMPLE)) for outputs in self._training()]
@@ -135,6 +170,7 @@ class _Work:
             event=choice.event.words,
             verdict="violation" if best.bound > epsilon else "no violation found",
             runs=self.spent,
+            allowed=self.total,
             x=self.x,
             y=self.y,
             order=order,
@@ -152,8 +188,11 @@ class _Work:
     def spend(self, runs: int) -> None:
         """Count runs, and tell how far the audit is."""
         self.spent += runs
+        self._tell()
+
+    def _tell(self) -> None:
         if self.progress is not None:
-            self.progress(self.spent, self.total)
+            self.progress(max(self.spent, self.runner.done), self.total)
 
     def _run(self, runs: int, choice: Choice | None) -> tuple[int, int]:
         """Run so often on each input; return the hits of an event, the likelier input first."""
@@ -161,7 +200,9 @@ class _Work:
         done = 0
         while done < runs:
             size = min(self.runner.chunk, runs - done)
-            pair = self.runner.run(self.x, self.y, size)
+            pair = self.runner.run(size)
+            for side in (0, 1):
+                self._count_errors(pair[side], side)
             if choice is not None:
                 for side in (0, 1):
                     hits[side] += int(np.count_nonzero(choice.event.holds(pair[side])))
@@ -185,15 +226,30 @@ class _Work:
             self.kept[side][:] = [joined(self.kept[side])]
         return self.kept[0][0], self.kept[1][0]
 
-    def _refuse_useless(self) -> None:
-        """Raise an error if all runs raised one: nothing would be audited."""
-        kinds = {int(kind) for side in self._training() for kind in np.unique(side.kinds)}
-        names = {self.runner.reader.kinds.word(kind) for kind in kinds}
-        if len(names) == 1 and names.pop().startswith("error "):
+    def _count_errors(self, outputs: Outputs, side: int) -> None:
+        kinds, places = np.unique(outputs.kinds, return_inverse=True)
+        words = [self.runner.reader.kinds.word(kind) for kind in kinds.tolist()]
+        self.ends[side].add(np.array([word.startswith("error ") for word in words])[places])
+        if self.ends[side].set_in:
             raise ValueError(
-                f"the mechanism raises {self.runner.message} on both inputs, every time; "
-                "check that x and y are what it takes"
-            )
+                f"the mechanism worked at first and then raised {self.runner.message} in every "
+                "run; give it what it needs for all runs, or fewer runs"
+            ) from self.runner.error
+
+    def _refuse_useless(self) -> None:
+        """Raise an error if most runs raised one, on both inputs alike: little would be audited."""
+        one, other = (ends.share for ends in self.ends)
+        if one == other == 1 and len(self._kinds()) > 1:
+            return  # each input has an error of its own
+        if min(one, other) > 0.5 and abs(one - other) < _ALIKE:
+            often = "every time" if one == other == 1 else f"in {100 * one:.3g} % of the runs"
+            raise ValueError(
+                f"the mechanism raises {self.runner.message} on both inputs, {often}; "
+                f"{_hint(self.runner.error)}"
+            ) from self.runner.error
+
+    def _kinds(self) -> set[int]:
+        return {int(kind) for side in self._training() for kind in np.unique(side.kinds)}
 
     def _sample(self, choice: Choice, some: list[Outputs]) -> tuple[Sample, Sample] | None:
         """Return some outputs as the event looks at them: as numbers, or as words if few differ."""
@@ -209,6 +265,9 @@ class _Work:
             return None
         if column.sort == "kind":
             names = np.array([reader.kinds.word(int(both.kinds[place])) for place in first])
+        elif column.sort == "words":
+            codes = column.of(both)[first]
+            names = np.array([reader.words.word(int(code)).replace(PLACE, "...") for code in codes])
         else:
             names = np.array([reader.shown(both, place) for place in first.tolist()])
         return names[places[: len(some[0])]], names[places[len(some[0]) :]]
@@ -228,7 +287,20 @@ def rounds(runs: int) -> list[int]:
     return ends
 
 
+def _hint(error: BaseException | None) -> str:
+    """Return what to do about an error that a mechanism raises most of the time."""
+    if isinstance(error, TypeError) and "positional argument" in str(error):
+        return "it is called with the data alone, or with batch=True with a number of runs, too"
+    if isinstance(error, (NameError, AttributeError, ImportError, SyntaxError)):
+        return "mend it"
+    return "check that x and y are what it takes"
+
+
 def _check(epsilon: float, delta: float, runs: int, confidence: float) -> None:
+    options = {"epsilon": epsilon, "delta": delta, "confidence": confidence}
+    for name, value in options.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"{name} must be a number such as 0.5, not {value!r}")
     if not epsilon >= 0 or math.isinf(epsilon):
         raise ValueError(f"epsilon must be a finite number of at least 0, not {epsilon}")
     if not 0 <= delta < 1:
@@ -236,7 +308,14 @@ def _check(epsilon: float, delta: float, runs: int, confidence: float) -> None:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence}; try 0.999")
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < LEAST_RUNS:
-        raise ValueError(f"runs must be a whole number of at least {LEAST_RUNS}, not {runs}")
+        raise ValueError(f"runs must be a whole number of at least {LEAST_RUNS}, not {runs!r}")
+
+
+def _check_inputs(x: Any, y: Any, *, search: bool, universe: object) -> None:
+    if (x is ...) != (y is ...) or (x is ... and not search):
+        raise TypeError("give two neighbouring inputs x and y, or search=True and a universe")
+    if universe is not None and not search:
+        raise TypeError("a universe is only looked at with search=True; give that, too")
 
 
 def _refuse_equal(x: Any, y: Any) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -70,7 +70,7 @@ class Change:
     declared: float | None
 
 
-def facts(draws: Sequence[Draw], value: Any, error: Exception | None) -> dict[Fact, str]:
+def facts(draws: Sequence[Draw], value: Any, error: BaseException | None) -> dict[Fact, str]:
     """Return what an outsider may learn from a run that is no noisy value, by kind and place."""
     found: dict[Fact, str] = {("draws", 0): "; ".join(map(_drawn, draws))}
     for place, draw in enumerate(draws):
@@ -128,13 +128,15 @@ def _other_draws(one: Sequence[Draw], other: Sequence[Draw]) -> Finding:
             words = f"draw {place} is {_drawn(a)} on x and {_drawn(b)} on y"
             return Finding("draws", words, b.where)
     longer = one if len(one) > len(other) else other
-    words = f"{len(one)} draws on x and {len(other)} on y"
+    words = f"{len(one)} {'draw' if len(one) == 1 else 'draws'} on x and {len(other)} on y"
     return Finding("draws", words, longer[min(len(one), len(other))].where)
 
 
 def _shown(draw: Draw) -> str:
     """Show the parameters of a draw, and how often and by what its noise was multiplied."""
     shown = [f"{name} {_plain(value)}" for name, value in draw.parameters.items()]
+    if draw.candidates is not None:
+        shown.append(f"{draw.candidates} values to choose from")
     factors = np.concatenate([np.zeros(0), *(use.factor.reshape(-1) for use in draw.uses)])
     if np.any(factors != 1):
         shown.append(f"noise times {_plain(factors)}")
@@ -165,10 +167,8 @@ def _change(a: Draw, b: Draw) -> Change | None:
     if mine is None and yours is None:
         return None
     at, before, factor = mine or yours or (np.zeros(0),) * 3
-    moved = (before if mine else np.zeros_like(before)) - (
-        _put(yours, before.shape) if yours else np.zeros_like(before)
-    )
-    size = np.abs(moved)
+    first = before if mine else np.zeros_like(before)
+    size = _moved(first, _put(yours, before.shape) if yours else np.zeros_like(before))
     l1, l2, linf = float(size.sum()), float(np.sqrt((size**2).sum())), float(size.max(initial=0))
     loss = None
     if a.scale is not None and a.norm != "linf":
@@ -177,6 +177,14 @@ def _change(a: Draw, b: Draw) -> Change | None:
             parts = np.where(size > 0, size / width, 0.0)
         loss = float(parts.sum() if a.norm == "l1" else np.sqrt((parts**2).sum()))
     return Change(a.kind, a.where, l1, l2, linf, a.norm or "linf", loss, a.declared)
+
+
+def _moved(one: Array, other: Array) -> Array:
+    """Return how far numbers moved: for ever where one side alone is infinite or not a number."""
+    with np.errstate(invalid="ignore"):
+        size = np.abs(one - other)
+    size = np.where(np.isnan(size), np.inf, size)
+    return np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, size)
 
 
 def _values(draw: Draw) -> tuple[Array, Array, Array] | None:
@@ -195,6 +203,10 @@ def _put(found: tuple[Array, Array, Array], shape: tuple[int, ...]) -> Array:
 def too_far(found: Sequence[Change]) -> Iterator[Finding]:
     """Yield the changes that are larger than the noise was made for."""
     for change in found:
+        if change.linf == math.inf:
+            words = "a number is infinite or not a number on one side, which no noise hides"
+            yield Finding("sensitivity", words, change.where)
+            continue
         if change.loss == math.inf:
             words = "a number that moves gets noise of scale 0"
             yield Finding("sensitivity", words, change.where)
@@ -248,25 +260,46 @@ def _forms(values: Sequence[Any]) -> str:
     return forms[0] if len(forms) == 1 else ", ".join(map(form, values))
 
 
-def leaves(value: Any) -> list[Any]:
-    """Return all single values of an output, in order."""
-    if isinstance(value, Mapping):
-        return [leaf for v in value.values() for leaf in leaves(v)]
-    if isinstance(value, list | tuple):
-        return [leaf for v in value for leaf in leaves(v)]
+def leaves(value: Any, seen: set[int] | None = None) -> list[Any]:
+    """Return all single values of an output, in order, with labels and what objects hold.
+
+    ``seen`` are the objects that were looked into, as they may hold each other.
+    """
+    seen = set() if seen is None else seen
     if isinstance(value, np.ndarray):
         return list(value.reshape(-1).tolist())
+    parts = None if id(value) in seen else _parts(value)
+    if parts is None:
+        return [value]
+    if hasattr(value, "__dict__"):
+        seen.add(id(value))
+    return [leaf for v in parts for leaf in leaves(v, seen)]
+
+
+def _parts(value: Any) -> list[Any] | None:
+    """Return what a value is made of; None if it is a single one."""
+    if isinstance(value, Mapping | list | tuple):
+        return list(value.values() if isinstance(value, Mapping) else value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        held = [getattr(value, part.name) for part in dataclasses.fields(value)]
-        return [leaf for v in held for leaf in leaves(v)]
+        return [getattr(value, part.name) for part in dataclasses.fields(value)]
     if hasattr(value, "to_numpy"):
-        return leaves(value.to_numpy())
-    return [value]
+        return [_labels(value), value.to_numpy()]
+    shown: Any = type(value).__repr__
+    if shown is not object.__repr__:
+        return None
+    slots = getattr(type(value), "__slots__", ())
+    return [*getattr(value, "__dict__", {}).values(), *(getattr(value, n, None) for n in slots)]
+
+
+def _labels(table: Any) -> str:
+    """Return the names of rows and columns of a table."""
+    held = [getattr(table, name, None) for name in ("index", "columns", "names", "name")]
+    return repr([list(one) if isinstance(one, Iterable) else one for one in held])
 
 
 def raised(end: object) -> str:
     """Say which error a run ended in."""
-    if not isinstance(end, Exception):
+    if not isinstance(end, BaseException):
         return "no error"
     return f"{type(end).__name__}: {_ADDRESS.sub('0x...', str(end))}"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import sys
 import sysconfig
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,18 +24,23 @@ if TYPE_CHECKING:
 Array: TypeAlias = npt.NDArray[Any]
 Norm: TypeAlias = Literal["l1", "l2", "linf"]
 
+_SHIFT = 1 << 52
 _OWN = str(Path(__file__).parent)
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
 @dataclass(slots=True)
 class Use:
-    """One sum that noise went into: which numbers of the draw, times what, and onto what."""
+    """One sum that noise went into: which numbers of the draw, times what, and onto what.
+
+    ``steps`` is how many numbers were added to the noise, one after the other.
+    """
 
     places: Array
     factor: Array
     before: Array
     result: Array
+    steps: int = 1
 
 
 @dataclass(slots=True)
@@ -44,8 +50,10 @@ class Draw:
     ``parameters`` must not depend on the data. ``norm`` is how changes are measured against
     ``scale``: the sum of both is a loss for Laplace noise (l1), the root of the sum of squares a
     ratio for Gaussian noise (l2). ``declared`` is the sensitivity that the noise was made for.
+    ``candidates`` is of how many values of the data it chooses.
     ``twin`` is the same draw of the run that is replayed, and ``tied`` tells whether this one came
-    out as the same noisy values.
+    out as the same noisy values. ``chained`` is that of the recorder,
+    and ``ends`` how many steps each sum will have.
 
     Guarantee: none needed; it tells about invented data only.
     """
@@ -58,11 +66,14 @@ class Draw:
     scale: Array | None = None
     location: Array | None = None
     declared: float | None = None
+    candidates: int | None = None
     price: str | None = None
     result: Any = None
     uses: list[Use] = field(default_factory=list)
     twin: Draw | None = None
     tied: bool = False
+    chained: bool = False
+    ends: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -112,16 +123,32 @@ class Recorder:
     """Keeps the draws of one run; a run that replays another gets its noisy values.
 
     Runs of the same number draw the same noise by numpy too, which matters where it cannot be
-    followed.
+    followed. With ``shifted`` noise that is followed is another one, so that only sums come out as
+    in the run that is replayed. With ``chained`` all that is added to noise, one number after the
+    other, is one sum, and only the last of them is a noisy value; ``guide`` is a run on the same
+    data that tells which is the last. A recorder keeps the draws of its own thread, until it is
+    closed.
 
     Guarantee: none needed; for invented data only.
     """
 
-    def __init__(self, number: int, replayed: Recorder | None = None) -> None:
+    def __init__(
+        self,
+        number: int,
+        replayed: Recorder | None = None,
+        *,
+        shifted: bool = False,
+        chained: bool = False,
+        guide: Recorder | None = None,
+    ) -> None:
         self.number = number
+        self.chained = chained
+        self.shifted = shifted
+        self._thread: int | None = threading.get_ident()
         self.draws: list[Draw] = []
         self.tape: Tape = Tape(() if replayed is None else replayed.tape.kept)
         self._recorded: list[Draw] = [] if replayed is None else replayed.draws
+        self._guides: list[Draw] = [] if guide is None else guide.draws
         self._depth = 0
 
     @property
@@ -129,10 +156,22 @@ class Recorder:
         """What the next draw is made from: the number of the run and of the draw."""
         return (self.number << 32) + len(self.draws)
 
+    def seed_of(self, draw: Draw) -> int:
+        """What a draw is made from; another number if the run is shifted and it is followed."""
+        return self.seed + (_SHIFT if self.shifted and draw.norm is not None else 0)
+
     @property
     def inside(self) -> bool:
-        """Tell whether a draw is being made, so that what it draws in turn is its own affair."""
-        return self._depth > 0
+        """Tell whether draws are not to be kept.
+
+        So it is while a draw is being made, as what it draws in turn is its own affair; in other
+        threads; and once the run is over, in generators that were made in it and live on.
+        """
+        return self._depth > 0 or threading.get_ident() != self._thread
+
+    def close(self) -> None:
+        """Keep nothing from now on; all that still draws through here draws real noise."""
+        self._thread = None
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
@@ -150,7 +189,9 @@ class Recorder:
         """
         place = len(self.draws)
         self.draws.append(draw)
-        draw.result = result
+        draw.result, draw.chained = result, self.chained
+        if place < len(self._guides):
+            draw.ends = tuple(use.steps for use in self._guides[place].uses)
         held = self._recorded[place] if place < len(self._recorded) else None
         if held is not None and (held.kind, held.shape) == (draw.kind, draw.shape):
             draw.twin = held

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.auditing.features import Column, Pair
+from sordino.auditing.looking import PLACE
 from sordino.auditing.outputs import Floats, Outputs
 from sordino.auditing.reading import Reader
 
@@ -21,6 +22,7 @@ _MOST_RANGES = 256  # for each of the two inputs
 _PER_RANGE = 12  # runs, about
 _MOST_VALUES = 4096
 _SHOWN = 4
+_FINE = -20  # binary places that only the rounding of floats makes
 
 
 class Coding(Protocol):
@@ -196,6 +198,9 @@ def _named(column: Column, place: int, fit: Pair, reader: Reader) -> str:
         outputs, place = fit[1], place - len(outputs)
     if column.sort == "kind":
         return reader.kinds.word(int(outputs.kinds[place]))
+    if column.sort == "words":
+        word = int(column.of(outputs.part(slice(place, place + 1)))[0])
+        return reader.words.word(word).replace(PLACE, "...") if word else "nothing"
     return reader.shown(outputs, place)
 
 
@@ -223,5 +228,8 @@ def _told_ranges(column: Column, edges: Floats, inside: Mask, *, missing: bool) 
         told = f"in one of {len(parts)} ranges: {', '.join(parts[:_SHOWN])}, ..."
     if column.sort == "places":
         told = told.replace("no number", "nowhere")
-        return f"the last binary digit of {column.words} stands at two to the power {told}"
+        told = f"the last binary digit of {column.words} stands at two to the power {told}"
+        fine = np.any(edges[np.isfinite(edges)] < _FINE)
+        hint = " (the last bits of the floating-point number give the input away)"
+        return told + (hint if fine else "")
     return f"{column.words} is {told}"

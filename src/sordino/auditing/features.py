@@ -13,7 +13,7 @@ import numpy as np
 from sordino.auditing.outputs import Floats, Outputs
 
 Pair: TypeAlias = tuple[Outputs, Outputs]
-Sort: TypeAlias = Literal["number", "places", "whole", "kind"]
+Sort: TypeAlias = Literal["number", "places", "whole", "kind", "words"]
 
 _MOST_PAIRED = 4  # coordinates looked at two by two
 
@@ -23,7 +23,7 @@ class Column:
     """One number for each run, and what it is called.
 
     ``sort`` says how its cells are made and told: a number has ranges; places are binary places,
-    each a cell; whole outputs and kinds are codes, each a cell.
+    each a cell; whole outputs, kinds and words are codes, each a cell.
 
     Guarantee: none needed; it sees what a mechanism made of invented data.
     """
@@ -63,16 +63,18 @@ def columns(fit: Pair) -> Iterator[Column]:
         yield Column("the output", _whole, "whole")
     if _vary(*(outputs.lengths for outputs in fit)):
         yield Column("the length of the output", _lengths)
+    names = _names(fit, width)
     for place in range(width):
-        yield Column(_name(place, width), _Coordinate(place))
+        yield Column(names[place], _Coordinate(place))
+    yield from _words_of(fit, width)
     if width > 1:
-        yield from _summaries(width)
+        yield from _summaries(names)
     if width:
         yield Column("the output", _whole, "whole")
     for place in range(width):
-        yield Column(_name(place, width), _Granularity(place), "places")
+        yield Column(names[place], _Granularity(place), "places")
     if any(outputs.digits is not None for outputs in fit):
-        yield from _last_digits(width)
+        yield from _last_digits(names)
     if fit[0].times is not None:
         yield Column("the time taken, in microseconds,", _times)
 
@@ -87,25 +89,37 @@ def coordinate(outputs: Outputs, place: int) -> Floats:
     return outputs.numbers[:, place]
 
 
-def _summaries(width: int) -> Iterator[Column]:
+def _words_of(fit: Pair, width: int) -> Iterator[Column]:
+    """Yield the words of outputs that hold numbers, too, and each text of several parts."""
+    if width and _vary(*(outputs.words for outputs in fit)):
+        yield Column("the output without its numbers", _words, "words")
+    texts = max(0 if outputs.texts is None else outputs.texts.shape[1] for outputs in fit)
+    for place in range(texts):
+        name = f"text {place} of the output" if place else "the form of the output"
+        yield Column(name, _Text(place), "words")
+
+
+def _summaries(names: list[str]) -> Iterator[Column]:
     yield Column("the sum of the coordinates", _sum)
     yield Column("the largest coordinate", _largest)
     yield Column("the least coordinate", _least)
-    if width <= _MOST_PAIRED:
-        for one, other in itertools.combinations(range(width), 2):
-            name = f"coordinate {one + 1} minus coordinate {other + 1}"
-            yield Column(name, _Difference(one, other))
+    if len(names) <= _MOST_PAIRED:
+        for one, other in itertools.combinations(range(len(names)), 2):
+            yield Column(f"{names[one]} minus {names[other]}", _Difference(one, other))
 
 
-def _last_digits(width: int) -> Iterator[Column]:
-    for place in range(width):
-        name = _name(place, width)
+def _last_digits(names: list[str]) -> Iterator[Column]:
+    for place, name in enumerate(names):
         yield Column(f"the number that the last 32 binary digits of {name} make", _Digits(place))
         yield Column(name, _LastDigit(place), "places")
 
 
-def _name(place: int, width: int) -> str:
-    return "the output" if width == 1 else f"coordinate {place + 1}"
+def _names(fit: Pair, width: int) -> list[str]:
+    """Return what the coordinates are called: by keys and fields where all outputs have them."""
+    given = fit[0].names if fit[0].names == fit[1].names else ()
+    if len(given) == width:
+        return list(given)
+    return ["the output"] if width == 1 else [f"coordinate {place + 1}" for place in range(width)]
 
 
 def _vary(*codes: Floats | np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:
@@ -147,6 +161,16 @@ class _LastDigit:
 
 
 @dataclass(frozen=True)
+class _Text:
+    place: int
+
+    def __call__(self, outputs: Outputs) -> Floats:
+        if outputs.texts is None or self.place >= outputs.texts.shape[1]:
+            return np.zeros(len(outputs))
+        return outputs.texts[:, self.place].astype(np.float64)
+
+
+@dataclass(frozen=True)
 class _Difference:
     one: int
     other: int
@@ -158,6 +182,10 @@ class _Difference:
 
 def _kinds(outputs: Outputs) -> Floats:
     return outputs.kinds.astype(np.float64)
+
+
+def _words(outputs: Outputs) -> Floats:
+    return outputs.words.astype(np.float64)
 
 
 def _lengths(outputs: Outputs) -> Floats:

@@ -2,7 +2,8 @@
 """Noise that notes what it is added to: numbers and arrays that behave like those of numpy.
 
 A product with a plain number is still noise, of another scale; a part of an array is still noise;
-a sum with a plain number is a noisy value, and the plain number is noted. All else is plain.
+a sum with a plain number is a noisy value, and the plain number is noted. All else is plain. Where
+sums are chained, further numbers that are added to a noisy value count as added to its noise.
 
 In a run that replays another a sum comes out as it did there: whoever sees the noisy value alone
 learns nothing more, and what differs further on does not come from it.
@@ -28,9 +29,11 @@ class NoiseArray(np.ndarray):
     draw: Draw | None
     places: Array
     factor: Array
+    use: Use | None
+    step: int
 
     def __array_finalize__(self, whole: Any) -> None:
-        self.draw = None
+        self.draw, self.use, self.step = None, None, 0
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _applied(ufunc, method, inputs, options)
@@ -51,6 +54,8 @@ class Noise(np.float64):
     draw: Draw | None
     places: Array
     factor: Array
+    use: Use | None
+    step: int
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _applied(ufunc, method, inputs, options)
@@ -86,7 +91,7 @@ def followed(value: Any, draw: Draw, places: Any, factor: Any) -> Any:
     if array.dtype.kind != "f":
         return value
     found: Any = Noise(value) if array.ndim == 0 else array.view(NoiseArray)
-    found.draw = draw
+    found.draw, found.use, found.step = draw, None, 0
     found.places = np.asarray(places)
     found.factor = np.asarray(factor, dtype=np.float64)
     return found
@@ -118,7 +123,10 @@ def _applied(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
     at = noisy[0]
     held, other = inputs[at], before[1 - at] if len(values) > 1 else None
     if ufunc in _SUMS:
-        return _summed(held, other, result, sign=_SUMS[ufunc] if at == 0 else 1.0)
+        sign = _SUMS[ufunc]  # of the second number
+        return _summed(held, other, result, signs=(1.0, sign) if at == 0 else (sign, 1.0))
+    if held.use is not None:  # a noisy value is no noise of another scale
+        return result
     if ufunc is np.negative:
         return followed(result, held.draw, held.places, -held.factor)
     if ufunc is np.multiply or (ufunc is np.divide and at == 0):
@@ -126,23 +134,38 @@ def _applied(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
     return result
 
 
-def _summed(held: Any, other: Any, result: Any, *, sign: float) -> Any:
-    """Note what noise was added to; return the sum, or that of the run that is replayed."""
+def _summed(held: Any, other: Any, result: Any, *, signs: tuple[float, float]) -> Any:
+    """Note what noise was added to; return the sum, or that of the run that is replayed.
+
+    ``signs`` are those of the noise and of the other number in the sum.
+    """
     try:
-        before = sign * np.asarray(other, dtype=np.float64)
+        before = signs[1] * np.asarray(other, dtype=np.float64)
     except (TypeError, ValueError):  # it is no number
         return result
-    draw, number = held.draw, len(held.draw.uses)
-    twins = [] if draw.twin is None else draw.twin.uses
+    draw, use = held.draw, held.use
     places, factor, before = np.broadcast_arrays(held.places, held.factor, before)
-    draw.tied = number < len(twins) and twins[number].result.shape == np.shape(result)
-    if draw.tied and isinstance(result, np.ndarray):
-        result[...] = twins[number].result
-    elif draw.tied:
-        result = type(result)(twins[number].result)
-    note = np.array(result)
-    draw.uses.append(Use(places.copy(), factor.copy(), before.copy(), note))
-    return result
+    if use is not None and (use.steps, use.before.shape) == (held.step, before.shape):
+        use.before = signs[0] * use.before + before
+        use.steps += 1
+    else:
+        use = Use(places.copy(), factor.copy(), before.copy(), np.array(result))
+        draw.uses.append(use)
+    number = next(place for place, one in enumerate(draw.uses) if one is use)
+    twin = None if draw.twin is None or number >= len(draw.twin.uses) else draw.twin.uses[number]
+    last = draw.ends[number] if number < len(draw.ends) else 1
+    draw.tied = twin is not None and use.steps == last and twin.result.shape == np.shape(result)
+    if twin is not None and draw.tied and isinstance(result, np.ndarray):
+        result[...] = twin.result
+    elif twin is not None and draw.tied:
+        result = type(result)(twin.result)
+    use.result = np.array(result)
+    if not draw.chained:
+        return result
+    noisy = followed(result, draw, places, factor)
+    if isinstance(noisy, Noise | NoiseArray):
+        noisy.use, noisy.step = use, use.steps
+    return noisy
 
 
 def _scaled(held: Any, other: Any, result: Any, ufunc: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -36,8 +36,10 @@ Pair: TypeAlias = tuple[Any, Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-12  # of a probability that is a double, relative to it
-_WHOLE = 1e-9  # how far from 1 the sum of a law may be
+_WHOLE = 1e-12  # how far from 1 the sum of a law in doubles may be
 _PRECISIONS = (128, 512, 2048, 8192)  # bits of e^-epsilon, tried one after the other
+_A_LAW = "a law is a mapping from outputs to probabilities, or a list or array of them"
+_PAIRS = "pairs must be a list of pairs of neighbours, such as [(0, 1)], or a Universe"
 _MOST_EPSILON = 5000  # e^epsilon beyond this is of no use to anybody
 
 
@@ -50,12 +52,13 @@ def verify_law(
 ) -> Verified:
     """Verify a promise for all given pairs of neighbours, in both orders, from the law itself.
 
-    ``law`` takes a data set and returns the probability of every output: as a mapping, or as an
-    array whose places are the outputs. Fractions and whole numbers are taken as they are, and then
-    the verdict is certain. Doubles are taken to be off by a relative 1e-12 at most: it is a
-    violation if the promise is broken whatever the exact probabilities are, so a promise that is
-    kept or broken by less than that is said to hold, and ``tolerance`` says so. ``pairs`` are pairs
-    of neighbours, or a Universe.
+    ``law`` takes a data set and returns the probability of every output: as a mapping (or what has
+    ``items`` like one, such as a Series of pandas), or as a list, tuple or array of numpy whose
+    places are the outputs, of the same length for both data sets. Fractions and whole numbers are
+    taken as they are, and then the verdict is certain. Doubles are taken to be off by a relative
+    1e-12 at most: it is a violation if the promise is broken whatever the exact probabilities are,
+    so a promise that is kept or broken by less than that is said to hold, and ``tolerance`` says
+    so. ``pairs`` are pairs of neighbours, or a Universe.
 
     >>> from fractions import Fraction
     >>> def coin(bit):
@@ -69,10 +72,13 @@ def verify_law(
     Guarantee: none needed; it looks at invented data only.
     """
     price, slack = _read_epsilon(epsilon), probability_or_zero("delta", delta)
+    if not callable(law):
+        kind = type(law).__name__
+        raise TypeError(f"law must be a function from a data set to a law, not {kind}")
     laws = _Laws(law)
     worst: _Found | None = None
     least, many, exact, broken = 0.0, 0, True, False
-    for x, y in pairs.pairs() if isinstance(pairs, Universe) else pairs:
+    for x, y in _read_pairs(pairs):
         one, other = laws.of(x), laws.of(y)
         many += 1
         exact = exact and one.exact and other.exact
@@ -140,24 +146,20 @@ def verify_gaussian(
 class _Probabilities:
     """One law: its outputs, and their probabilities as doubles and, where it can be, exactly."""
 
-    __slots__ = ("doubles", "exact", "fractions", "logs", "outputs", "places")
+    __slots__ = ("by_place", "doubles", "exact", "fractions", "logs", "outputs", "places")
 
     def __init__(self, law: Law) -> None:
-        if isinstance(law, Mapping):
-            self.outputs: tuple[Any, ...] = tuple(law)
-            given = list(law.values())
-        else:
-            given = _listed(law)
-            self.outputs = tuple(range(len(given)))
+        self.by_place = isinstance(law, list | tuple | np.ndarray)
+        self.outputs, given = _listed(law) if self.by_place else _named(law)
         self.exact = all(isinstance(p, int | np.integer | Fraction) for p in given)
         self.doubles = np.array([_checked(p) for p in given], dtype=np.float64)
         self.fractions = [Fraction(int(p) if _is_numpy(p) else p) for p in given if self.exact]
         self.logs = _logs(self.doubles, self.fractions)
-        self.places = {output: place for place, output in enumerate(self.outputs)}
+        self.places = {_key(output): place for place, output in enumerate(self.outputs)}
         total = math.fsum(self.doubles)
-        if abs(total - 1) > _WHOLE:
+        if sum(self.fractions) != 1 if self.exact else abs(total - 1) > _WHOLE:
             raise ValueError(
-                f"the probabilities of a law must add up to 1, got {total:.12g}; list every output"
+                f"the probabilities of a law must add up to 1, got {total:.16g}; list every output"
             )
 
 
@@ -171,7 +173,7 @@ class _Laws:
     def of(self, data: Any) -> _Probabilities:
         if not isinstance(data, Hashable) or not _is_hashable(data):
             return _Probabilities(self._law(data))
-        key = (type(data), data)  # True and 1 are equal and may be other data
+        key = _key(data)
         if key not in self._known:
             self._known[key] = _Probabilities(self._law(data))
         return self._known[key]
@@ -197,7 +199,12 @@ def _compare(
 ) -> _Found:
     """Compare two laws, the first as the likelier."""
     one, other = laws
-    at = [other.places.get(output, -1) for output in one.outputs]
+    if one.by_place and other.by_place and len(one.outputs) != len(other.outputs):
+        raise ValueError(
+            f"two laws have {len(one.outputs)} and {len(other.outputs)} places; "
+            "give an impossible output the probability 0"
+        )
+    at = [other.places.get(_key(output), -1) for output in one.outputs]
     missing = np.array(at) < 0
     p, q = one.doubles, np.where(missing, 0.0, other.doubles[at])
     with np.errstate(invalid="ignore"):  # where both are 0
@@ -210,6 +217,8 @@ def _compare(
     else:
         slipped = _excess(p, q, ratios - float(epsilon) - 2 * TOLERANCE) * (1 - TOLERANCE)
         broken = math.fsum(slipped[slipped > 0]) > delta
+        if delta == 0:  # a sum of what is too small for a double would be 0
+            broken = bool(np.any((p > 0) & (ratios - float(epsilon) > 2 * TOLERANCE)))
         least_delta = math.fsum(excess[excess > 0])
     found = _Found(*data, broken=broken, delta=least_delta, least=_least(p, q, ratios, delta))
     members = np.flatnonzero(excess > 0)
@@ -284,20 +293,45 @@ def _read_epsilon(value: Number) -> Fraction:
     return price
 
 
-def _listed(law: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
-    if isinstance(law, list | tuple):
-        return list(law)
-    array = np.asarray(law)
-    if array.ndim != 1:
-        raise TypeError("a law is a mapping from outputs to probabilities, or a list of them")
-    found: list[Any] = array.tolist()
-    return found
+def _listed(law: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """Return outputs and probabilities of a law whose places are the outputs."""
+    if isinstance(law, np.ndarray) and law.ndim != 1:
+        raise TypeError(f"{_A_LAW}; got an array of {law.ndim} dimensions")
+    given = law.tolist() if isinstance(law, np.ndarray) else list(law)
+    return tuple(range(len(given))), given
+
+
+def _named(law: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """Return outputs and probabilities of a mapping, or of what has items like one."""
+    if not hasattr(law, "items"):
+        kind = type(law).__name__
+        raise TypeError(f"{_A_LAW}; got {kind}; for a function that draws use so.audit")
+    pairs = list(law.items())
+    outputs = tuple(output for output, _ in pairs)
+    if not all(map(_is_hashable, outputs)):
+        raise TypeError("an output in a law must be hashable; give tuples in place of lists")
+    if len(set(outputs)) < len(outputs):
+        raise ValueError("a law has the same output twice; add up its probabilities")
+    return outputs, [p for _, p in pairs]
+
+
+def _read_pairs(pairs: Any) -> Iterator[Pair]:
+    """Yield the pairs of neighbours."""
+    if isinstance(pairs, Universe):
+        yield from pairs.pairs()
+        return
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str | bytes | Mapping):
+        raise TypeError(f"{_PAIRS}; got {type(pairs).__name__}")
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise TypeError(f"{_PAIRS}; got {_short(pair)} in the place of a pair")
+        yield pair[0], pair[1]
 
 
 def _checked(p: Any) -> float:
     """Return a probability as a double."""
     try:
-        found = float(p)
+        found = math.nan if isinstance(p, str | bytes) or np.ndim(p) else float(p)
     except (TypeError, ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found):
@@ -318,8 +352,25 @@ def _logs(doubles: Floats, fractions: list[Fraction]) -> Floats:
     return found
 
 
+def _short(value: Any, longest: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 def _is_numpy(p: Any) -> bool:
     return isinstance(p, np.integer)
+
+
+def _key(value: Any) -> Hashable:
+    """Return what tells values apart that are equal and not the same: True and 1, 0.0 and -0.0."""
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_key, value))
+    if isinstance(value, frozenset):
+        return type(value), frozenset(map(_key, value))
+    if isinstance(value, float):
+        return type(value), value, math.copysign(1.0, value)
+    held: Hashable = value
+    return type(value), held
 
 
 def _is_hashable(data: Any) -> bool:

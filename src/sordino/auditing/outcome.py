@@ -23,6 +23,7 @@ class Outcome:
     report: Report | None = None
     verified: Verified | None = None
     findings: tuple[str, ...] | None = None  # of a replay; empty if nothing differed
+    described: str = ""  # what it is in full, where the name is short
 
     @property
     def private(self) -> bool:
@@ -37,6 +38,20 @@ class Outcome:
         if not self.private:
             return "violation"
         return "no violation found" if self.verified is None else "holds"
+
+    @property
+    def ways(self) -> str:
+        """Say how it was looked at.
+
+        >>> Outcome("SELECT 1", findings=()).ways
+        'replayed'
+        """
+        looked = {
+            "sampled": self.report is not None,
+            "verified": self.verified is not None,
+            "replayed": self.findings is not None,
+        }
+        return ", ".join(way for way, is_so in looked.items() if is_so)
 
     @property
     def promised(self) -> str:
@@ -73,6 +88,7 @@ class Outcome:
         """Return it as plain values."""
         return {
             "name": self.name,
+            "described": self.described or self.name,
             "verdict": self.verdict,
             "sampled": None if self.report is None else self.report.to_json(),
             "verified": None if self.verified is None else self.verified.to_json(),

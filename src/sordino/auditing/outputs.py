@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,8 +22,9 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 class Outputs:
     """Many outputs: coordinates as numbers, and codes for everything that is not a number.
 
-    A code is a place in the vocabulary of the one who ran the mechanism. ``digits`` are the last
-    32 binary digits of integers that are too large for a float, else 0; None if there are no such.
+    A code stands for a word in the vocabulary of the one who ran the mechanism. ``digits`` are the
+    last 32 binary digits of integers that are too large for a float, else 0; None if there are no
+    such.
 
     Guarantee: none needed; it holds what a mechanism made of invented data.
     """
@@ -33,6 +35,10 @@ class Outputs:
     lengths: Codes  # of sequences; -1 for all others
     digits: Floats | None = None
     times: Floats | None = None  # whole microseconds
+    texts: Codes | None = (
+        None  # (runs, 1 + texts): the form of outputs with several parts, and texts
+    )
+    names: tuple[str, ...] = ()  # of the coordinates, where they have any
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -50,6 +56,8 @@ class Outputs:
             self.lengths[which],
             None if self.digits is None else self.digits[which],
             None if self.times is None else self.times[which],
+            None if self.texts is None else self.texts[which],
+            self.names,
         )
 
     @functools.cached_property
@@ -96,7 +104,22 @@ def joined(parts: Sequence[Outputs]) -> Outputs:
         np.concatenate([part.lengths for part in parts]),
         digits,
         np.concatenate(times) if times else None,
+        _joined_texts(parts),
+        parts[0].names if len({part.names for part in parts}) == 1 else (),
     )
+
+
+def _joined_texts(parts: Sequence[Outputs]) -> Codes | None:
+    width = max(0 if part.texts is None else part.texts.shape[1] for part in parts)
+    if not width:
+        return None
+    total = np.zeros((sum(map(len, parts)), width), dtype=np.int64)
+    done = 0
+    for part in parts:
+        if part.texts is not None:
+            total[done : done + len(part), : part.texts.shape[1]] = part.texts
+        done += len(part)
+    return total
 
 
 def _digits(part: Outputs) -> Floats:
@@ -112,31 +135,37 @@ def _widened(values: Floats, width: int, filling: float) -> Floats:
 
 
 class Vocabulary:
-    """Words and the codes they have; when it is full, all new words share one code.
+    """Words and the codes they have: a code depends on its word alone, never on earlier ones.
 
-    >>> words = Vocabulary("something else", most=3)
-    >>> [words.code(word) for word in ("yes", "no", "yes", "perhaps")]
-    [1, 2, 1, 0]
-    >>> words.word(2)
-    'no'
+    Codes are hashes of 52 bits and never 0, so that they fit a float; only so many words are kept
+    to be shown.
+
+    >>> words = Vocabulary("something else", most=2)
+    >>> codes = [words.code(word) for word in ("yes", "no", "yes", "perhaps")]
+    >>> codes[0] == codes[2], len(set(codes))
+    (True, 3)
+    >>> words.word(codes[1]), words.word(codes[3])
+    ('no', 'something else')
 
     Guarantee: none needed; it holds what a mechanism made of invented data.
     """
 
     def __init__(self, other: str, *, most: int = 1 << 18) -> None:
-        self._words = [other]
-        self._codes = {other: 0}
+        self._other = other
+        self._words: dict[int, str] = {}
+        self._codes: dict[str, int] = {}
         self._most = most
 
     def code(self, word: str) -> int:
         found = self._codes.get(word)
         if found is not None:
             return found
-        if len(self._words) >= self._most:
-            return 0
-        self._words.append(word)
-        self._codes[word] = len(self._words) - 1
-        return len(self._words) - 1
+        digest = hashlib.blake2b(word.encode("utf-8", "backslashreplace"), digest_size=8).digest()
+        code = (int.from_bytes(digest) >> 12) or 1
+        if len(self._words) < self._most:
+            self._words[code] = word
+            self._codes[word] = code
+        return code
 
     def word(self, code: int) -> str:
-        return self._words[code]
+        return self._words.get(code, self._other)

@@ -42,6 +42,8 @@ Law: TypeAlias = Callable[[Any], Any]
 Relation: TypeAlias = Literal["add_remove", "replace_one"]
 By: TypeAlias = tuple[tuple[Relation, Pair], ...]
 
+_CHANGES = {"add_remove": "one more", "replace_one": "one changed"}
+
 
 @dataclass(frozen=True)
 class Case:
@@ -62,6 +64,7 @@ class Case:
     delta: float = 0.0
     law: Law | None = None
     pairs: tuple[Pair, ...] = ()
+    described: str = ""  # in full, where the name is short
 
     @property
     def quick(self) -> bool:
@@ -116,41 +119,44 @@ def _case(
     pairs: tuple[Pair, ...] = (),
     name: str = "",
 ) -> Case:
+    """Return a case; its name is the class, and what sets it apart from others of that class."""
     epsilon = mechanism.loss.epsilon(delta=delta)
     kind = type(mechanism)
-    return Case(name or repr(mechanism), kind, call, *pair, epsilon, delta, law, pairs)
+    short = f"{kind.__name__}, {name}" if name else kind.__name__
+    return Case(short, kind, call, *pair, epsilon, delta, law, pairs, repr(mechanism))
 
 
 def _adding() -> Iterator[Case]:
-    for laplace, pair in (
-        (Laplace(sensitivity=1, epsilon=1), (0, 1)),
-        (Laplace(sensitivity=2, epsilon=1), ((0, 0), (1, 1))),
-        (Laplace(sensitivity=1.0, epsilon=1), (0.0, 1.0)),
+    for name, laplace, pair in (
+        ("a whole number", Laplace(sensitivity=1, epsilon=1), (0, 1)),
+        ("two whole numbers", Laplace(sensitivity=2, epsilon=1), ((0, 0), (1, 1))),
+        ("a real number", Laplace(sensitivity=1.0, epsilon=1), (0.0, 1.0)),
     ):
         law = own_laws.laplace_law(laplace) if laplace.whole else None
-        yield _case(laplace, _Many(laplace.release), pair, law=law)
-    for gaussian, shift in (
-        (Gaussian(sensitivity=1, epsilon=1, delta=0.01), (0, 1)),
-        (Gaussian(sensitivity=2, rho=1.0), ((0, 0, 0, 0), (1, 1, 1, 1))),
-        (Gaussian(sensitivity=1.0, epsilon=1, delta=0.01), (0.0, 1.0)),
+        yield _case(laplace, _Many(laplace.release), pair, law=law, name=name)
+    for name, gaussian, shift in (
+        ("a whole number", Gaussian(sensitivity=1, epsilon=1, delta=0.01), (0, 1)),
+        ("four whole numbers", Gaussian(sensitivity=2, rho=1.0), ((0, 0, 0, 0), (1, 1, 1, 1))),
+        ("a real number", Gaussian(sensitivity=1.0, epsilon=1, delta=0.01), (0.0, 1.0)),
     ):
         scalar = gaussian.whole and shift == (0, 1)
         law = own_laws.gaussian_law(gaussian) if scalar else None
-        yield _case(gaussian, _Many(gaussian.release), shift, delta=0.01, law=law)
+        yield _case(gaussian, _Many(gaussian.release), shift, delta=0.01, law=law, name=name)
 
 
 def _choosing() -> Iterator[Case]:
     apart = tuple(_moved(3, (-1, 1)))
     same_way = tuple(_moved(3, (0, 1)))
-    for one in (
-        Exponential(sensitivity=1, epsilon=1),
-        PermuteAndFlip(sensitivity=1, epsilon=1),
-        NoisyMax(sensitivity=1, epsilon=1, noise="laplace"),
-        NoisyMax(sensitivity=1, epsilon=1, noise="gumbel"),
-        NoisyMax(sensitivity=1, epsilon=1, noise="exponential"),
-        Generalised(sensitivities=[1, 1, 1], epsilon=1),
+    pair: Pair = ((3, 1, 1), (2, 2, 2))
+    for name, one in (
+        ("", Exponential(sensitivity=1, epsilon=1)),
+        ("", PermuteAndFlip(sensitivity=1, epsilon=1)),
+        ("laplace noise", NoisyMax(sensitivity=1, epsilon=1, noise="laplace")),
+        ("gumbel noise", NoisyMax(sensitivity=1, epsilon=1, noise="gumbel")),
+        ("exponential noise", NoisyMax(sensitivity=1, epsilon=1, noise="exponential")),
+        ("", Generalised(sensitivities=[1, 1, 1], epsilon=1)),
     ):
-        yield _case(one, one.release, ((3, 1, 1), (2, 2, 2)), law=one.probabilities, pairs=apart)
+        yield _case(one, one.release, pair, law=one.probabilities, pairs=apart, name=name)
     monotone = Exponential(sensitivity=1, epsilon=1, monotone=True)
     yield _case(
         monotone,
@@ -158,6 +164,7 @@ def _choosing() -> Iterator[Case]:
         ((3, 1, 1), (3, 2, 2)),
         law=monotone.probabilities,
         pairs=same_way,
+        name="monotone",
     )
     ranked = TopK(k=2, sensitivity=1, epsilon=1, monotone=True)
     more = tuple(_moved(4, (0, 1)))
@@ -170,13 +177,19 @@ def _choosing() -> Iterator[Case]:
     for relation, votes in counts:
         joint = JointTopK(k=2, epsilon=1, neighbours=relation)
         yield _case(
-            joint, _tuple(joint), votes, law=joint.probabilities, pairs=tuple(_votes(relation))
+            joint,
+            _tuple(joint),
+            votes,
+            law=joint.probabilities,
+            pairs=tuple(_votes(relation)),
+            name=_CHANGES[relation],
         )
     values: By = (("add_remove", ((1,), (0, 1))), ("replace_one", ((0, 0, 1), (0, 1, 3))))
     for relation, records in values:
         middle = Quantiles([0.5], range=(0, 3), epsilon=1, neighbours=relation)
         pairs = tuple(Universe(range(4), size=3, neighbours=relation).pairs())
-        yield _case(middle, _first(middle), records, law=own_laws.point_law(middle), pairs=pairs)
+        law, name = own_laws.point_law(middle), _CHANGES[relation]
+        yield _case(middle, _first(middle), records, law=law, pairs=pairs, name=name)
 
 
 def _moved(size: int, steps: tuple[int, int]) -> Iterator[Pair]:
@@ -226,6 +239,7 @@ def _smooth() -> Iterator[Case]:
             delta=delta,
             law=own_laws.smooth_law(mechanism),
             pairs=(((0, 1), (1, 1)), ((0, 1), (0, wider))),
+            name=f"{noise} noise",
         )
 
 
@@ -248,7 +262,7 @@ def _keys() -> Iterator[Case]:
                 delta=0.05,
                 law=law,
                 pairs=() if law is None else few,
-                name=f"{keys!r}, {pair[0]} or {pair[1]} units",
+                name=f"{method}, {pair[0]} or {pair[1]}",
             )
 
 
@@ -281,13 +295,17 @@ def _releasing() -> Iterator[Case]:
         ends = PrivateBounds(epsilon=2, neighbours=relation, side="upper", powers=(0, 2))
         law = own_laws.upper_law(ends, values)
         pairs = tuple(Universe(values, size=3, neighbours=relation).pairs())
-        yield _case(ends, _end(ends), pair, law=law, pairs=pairs)
-    for sparse, queries in (
-        (AboveThreshold(threshold=0, epsilon=1), ((0, 0, 0, 1), (1, 1, 1, 0))),
-        (AboveThreshold(threshold=0, epsilon=2, positives=2), ((0, 0, 1, 1), (1, 1, 0, 0))),
+        name = _CHANGES[relation]
+        yield _case(ends, _end(ends), pair, law=law, pairs=pairs, name=name)
+    moved = tuple(_moved(3, (-1, 1)))
+    once = AboveThreshold(threshold=0, epsilon=1)
+    twice = AboveThreshold(threshold=0, epsilon=2, positives=2)
+    for name, sparse, queries in (
+        ("", once, ((0, 0, 0, 1), (1, 1, 1, 0))),
+        ("two positives", twice, ((0, 0, 1, 1), (1, 1, 0, 0))),
     ):
         law = own_laws.threshold_law(sparse)
-        yield _case(sparse, _answers(sparse), queries, law=law, pairs=tuple(_moved(3, (-1, 1))))
+        yield _case(sparse, _answers(sparse), queries, law=law, pairs=moved, name=name)
     run = Exponential(sensitivity=1, epsilon=1)
     best = BestOf(loss=run, expected_runs=2)
     yield _case(
@@ -295,7 +313,7 @@ def _releasing() -> Iterator[Case]:
         lambda scores: best.release(lambda: run.release(scores), score=lambda place: place),
         ((1, 0, 0), (0, 1, 1)),
         law=own_laws.best_law(best, run.probabilities),
-        pairs=tuple(_moved(3, (-1, 1))),
+        pairs=moved,
     )
 
 

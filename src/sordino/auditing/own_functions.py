@@ -80,7 +80,7 @@ def _votes() -> Iterator[Case]:
         1.0,
     )
     yield Case(
-        "choose, a domain that is not listed",
+        "choose, an unlisted domain",
         PermuteAndFlip,
         only_those_seen,
         (2, 2),

@@ -114,7 +114,8 @@ def plan_cases() -> Iterator[Case]:
     """
     for measure in ("COUNT(*)", "SUM(cost)", "AVG(cost)"):
         sql = f"SELECT ward, {measure} AS told FROM visits GROUP BY ward"  # noqa: S608 - ours
-        yield Case(sql, Session, _Wards(sql), 2, 3, 1.0)
+        name = f"SQL, {measure} by ward"
+        yield Case(name, Session, _Wards(sql), 2, 3, 1.0, described=sql)
 
 
 def _catalog(*leavers: int) -> Catalog:

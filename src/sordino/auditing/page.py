@@ -35,11 +35,12 @@ svg{max-width:100%;height:auto}
 pre{white-space:pre-wrap;overflow-wrap:anywhere}
 """
 _REMARK = "A bound from runs holds with its confidence; that nothing was found proves nothing."
+_CHANCE = " A line may leave its band by chance: the verdict counts other runs than are drawn."
 _EXACT = (
     " What is exact was computed from the law of the output, for all pairs that were looked at: "
     "no less epsilon would hold."
 )
-_HEAD = ("what", "promised epsilon, delta", "found at least", "exact", "verdict")
+_HEAD = ("what", "looked at", "promised epsilon, delta", "found at least", "exact", "verdict")
 
 
 def page(title: str, facts: Iterable[tuple[str, str]], outcomes: Sequence[Outcome]) -> str:
@@ -51,7 +52,7 @@ def page(title: str, facts: Iterable[tuple[str, str]], outcomes: Sequence[Outcom
         f"<h1>{_text(title)}</h1>",
         _facts(facts),
         _table(outcomes) if len(outcomes) > 1 else "",
-        f'<p class="w">{_REMARK}{_EXACT if any(one.verified for one in outcomes) else ""}</p>',
+        f'<p class="w">{_remark(outcomes)}</p>',
         *(_section(one, place) for place, one in enumerate(outcomes)),
     ]
     return (
@@ -83,8 +84,16 @@ def facts_of(report: Report) -> list[tuple[str, str]]:
     ]
 
 
+def _remark(outcomes: Sequence[Outcome]) -> str:
+    drawn = any(one.report is not None and one.report.sample is not None for one in outcomes)
+    exact = any(one.verified is not None for one in outcomes)
+    return _REMARK + (_CHANCE if drawn else "") + (_EXACT if exact else "")
+
+
 def _section(outcome: Outcome, place: int) -> str:
     said = [f"<h2>{_text(outcome.name)} {_verdict('span', outcome)}</h2>"]
+    if outcome.described:
+        said.append(f'<p class="w">{_text(outcome.described)}</p>')
     if outcome.report is not None:
         said.append(_facts(facts_of(outcome.report)))
         said.append(_picture(outcome.report, place))
@@ -100,7 +109,8 @@ def _table(outcomes: Sequence[Outcome]) -> str:
     head = "".join(f"<th>{name}</th>" for name in _HEAD)
     rows = []
     for one in outcomes:
-        cells = [f'<td>{_text(one.name)}</td><td class="k">{_text(one.promised)}</td>']
+        cells = [f"<td>{_text(one.name)}</td>"]
+        cells += [f'<td class="k">{_text(cell)}</td>' for cell in (one.ways, one.promised)]
         cells += [f'<td class="n">{_text(cell)}</td>' for cell in (one.found, one.exact)]
         rows.append(f"<tr>{''.join(cells)}{_verdict('td', one)}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -68,6 +68,8 @@ def read_pairs(universe: object) -> list[Inputs]:
     """
     if isinstance(universe, Universe):
         return universe.pairs()
+    if universe is None:
+        raise TypeError("search=True needs a universe, such as [(0, 1), (3, 2)]")
     if not isinstance(universe, Iterable) or isinstance(universe, (str, bytes)):
         raise TypeError("universe must be a Universe or a sequence of pairs (x, y)")
     pairs = []
@@ -108,7 +110,7 @@ def most_promising(
         guesses = []
         for x, y in pairs:
             runner.start(x, y)
-            kept = collect(runner, x, y, each)
+            kept = collect(runner, each)
             guesses.append(choose(kept, runner.reader, delta=delta, alpha=alpha).guess)
             spend(2 * each)
         places = sorted(range(len(pairs)), key=lambda place: -guesses[place])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sordino.auditing.report import Report
 
 Array: TypeAlias = NDArray[Any]
+Arrays: TypeAlias = tuple[Array, Array]
 Mask: TypeAlias = NDArray[np.bool_]
 
 _CELLS = 60  # of a histogram at most
@@ -27,7 +28,18 @@ _LONGEST = 22  # letters of the name of an outcome
 _ACROSS = 76  # letters of all names side by side
 _DECADES = 40  # the height of the picture at least, as a factor
 _WIDEST = 92  # letters of a line above the picture
-_FIRST, _OTHER, _BAND, _WORST, _GRID = "#1b7f5c", "#d98c3f", "#f3d9bd", "#c75b7a", "#e6e6e6"
+_LINES = {"x": "#1b7f5c", "y": "#d98c3f"}  # whichever is likelier
+_BANDS = {"x": "#c3e0d5", "y": "#f3d9bd"}
+_WORST, _GRID = "#c75b7a", "#e6e6e6"
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """Those of the likelier input, of the other one, and of the band around that."""
+
+    first: str
+    other: str
+    band: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +96,13 @@ def draw(report: Report, axes: Any) -> None:
     between = f"promised: within a factor e^{report.epsilon:.4g} of that for {y}"
     if report.delta:
         between += f", and {report.delta:.3g}"
-    if cells.names is None:
-        _steps(axes, cells, np.maximum(first, floor), np.maximum(other, floor), (low, high))
-    else:
-        _bars(axes, cells, np.maximum(first, floor), np.maximum(other, floor), (low, high))
+    likelier, rarer = report.order
+    colours = Colours(_LINES[likelier], _LINES[rarer], _BANDS[rarer])
+    paint = _steps if cells.names is None else _bars
+    paint(axes, cells, (np.maximum(first, floor), np.maximum(other, floor)), (low, high), colours)
     axes.set_yscale("log")
     axes.set_ylim(floor, top)
-    axes.set_xlabel(_short(report.axis, _WIDEST).replace("$", r"\$"))
+    axes.set_xlabel(_short(_below(report), _WIDEST).replace("$", r"\$"))
     axes.set_ylabel("share of the runs")
     axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.10g} %")
     axes.yaxis.set_minor_formatter(lambda *_: "")
@@ -99,7 +111,8 @@ def draw(report: Report, axes: Any) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    _legend(axes, (f"output for {x}", f"output for {y}", between), shaded=bool(cells.worst))
+    names = (f"output for {x}", f"output for {y}", between)
+    _legend(axes, names, colours, shaded=bool(cells.worst))
 
 
 def cells_of(report: Report) -> Cells:
@@ -124,7 +137,7 @@ def cells_of(report: Report) -> Cells:
         return _few(distinct, first, other, inside)
     edges = _edges(both.astype(float)[finite], min(_CELLS, max(8, math.isqrt(len(first)) // 2)))
     shares = (_shares(first, edges), _shares(other, edges))
-    return Cells(edges, None, shares, _worst(report, edges[0], edges[-1]))
+    return Cells(edges, None, shares, _worst(report, edges, distinct))
 
 
 def _few(values: Array, first: Array, other: Array, inside: Mask | None) -> Cells:
@@ -182,11 +195,17 @@ def _shares(values: Array, edges: Array) -> Array:
     return counts / len(values)
 
 
-def _worst(report: Report, low: float, high: float) -> tuple[tuple[float, float], ...]:
-    """Return where the worst event lies in the picture."""
+def _worst(report: Report, edges: Array, distinct: Array) -> tuple[tuple[float, float], ...]:
+    """Return where the worst event lies in the picture; it ends between values, not on them."""
     if report.edges is None or report.mask is None:
         return ()
-    return _places(np.asarray(report.mask, dtype=bool), np.clip(report.edges, low, high))
+    ends = np.asarray(report.edges, dtype=float)
+    whole = np.array_equal(distinct, np.round(distinct))
+    if whole or len(edges) > len(distinct):  # each value has a cell, or each is a whole number
+        half = 0.5 if whole else (edges[1] - edges[0]) / 2
+        values = np.append(distinct.astype(float), np.inf)
+        ends = values[np.searchsorted(distinct, ends)] - half
+    return _places(np.asarray(report.mask, dtype=bool), np.clip(ends, edges[0], edges[-1]))
 
 
 def _least(cells: Cells) -> float:
@@ -194,26 +213,28 @@ def _least(cells: Cells) -> float:
     return float(shares[shares > 0].min(initial=1.0))
 
 
-def _steps(axes: Any, cells: Cells, first: Array, other: Array, band: tuple[Array, Array]) -> None:
+def _steps(axes: Any, cells: Cells, shares: Arrays, band: Arrays, colours: Colours) -> None:
     """Draw histograms of numbers."""
+    first, other = shares
     edges = cells.edges
     for start, end in cells.worst:
         axes.axvspan(start, end, color=_WORST, alpha=0.16, linewidth=0)
     low, high = (np.append(one, one[-1]) for one in band)
-    axes.fill_between(edges, low, high, step="post", color=_BAND, alpha=0.8, linewidth=0)
-    axes.stairs(other, edges, baseline=None, color=_OTHER, linewidth=1.6)
-    axes.stairs(first, edges, baseline=None, color=_FIRST, linewidth=1.6)
+    axes.fill_between(edges, low, high, step="post", color=colours.band, alpha=0.8, linewidth=0)
+    axes.stairs(other, edges, baseline=None, color=colours.other, linewidth=1.6)
+    axes.stairs(first, edges, baseline=None, color=colours.first, linewidth=1.6)
     axes.set_xlim(edges[0], edges[-1])
 
 
-def _bars(axes: Any, cells: Cells, first: Array, other: Array, band: tuple[Array, Array]) -> None:
+def _bars(axes: Any, cells: Cells, shares: Arrays, band: Arrays, colours: Colours) -> None:
     """Draw how frequent outcomes without an order are."""
+    first, other = shares
     places = np.arange(len(first))
     for start, end in cells.worst:
         axes.axvspan(start, end, color=_WORST, alpha=0.16, linewidth=0)
-    axes.bar(places, band[1] - band[0], 0.86, bottom=band[0], color=_BAND)
-    axes.bar(places - 0.18, first, 0.3, color=_FIRST)
-    axes.bar(places + 0.18, other, 0.3, color=_OTHER)
+    axes.bar(places, band[1] - band[0], 0.86, bottom=band[0], color=colours.band)
+    axes.bar(places - 0.18, first, 0.3, color=colours.first)
+    axes.bar(places + 0.18, other, 0.3, color=colours.other)
     names = [name.replace("$", r"\$") for name in cells.names or ()]
     slanted = sum(len(name) + 2 for name in names) > _ACROSS
     axes.set_xticks(places, names)
@@ -235,11 +256,11 @@ def _places(mask: Mask, edges: Array) -> tuple[tuple[float, float], ...]:
     return tuple((start, end) for start, end in ends if start < end)
 
 
-def _legend(axes: Any, words: tuple[str, str, str], *, shaded: bool) -> None:
+def _legend(axes: Any, words: tuple[str, str, str], colours: Colours, *, shaded: bool) -> None:
     """Explain the colours below the picture, where they cover nothing."""
     from matplotlib.patches import Patch  # an extra, which is there since something was drawn
 
-    marks = [Patch(color=colour) for colour in (_FIRST, _OTHER, _BAND)]
+    marks = [Patch(color=colour) for colour in (colours.first, colours.other, colours.band)]
     names = [word.replace("$", r"\$") for word in words]
     if shaded:
         marks.append(Patch(color=_WORST, alpha=0.3))
@@ -252,6 +273,13 @@ def _save(figure: Any, target: Any, **options: Any) -> None:
         # A letter that the font lacks is drawn as a box; there is nothing to be done about it.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(target, dpi=150, **options)
+
+
+def _below(report: Report) -> str:
+    """Say what the numbers below the picture are."""
+    if report.event.startswith(f"the last binary digit of {report.axis} stands at"):
+        return f"where the last binary digit of {report.axis} stands, as a power of two"
+    return report.axis
 
 
 def _title(report: Report) -> str:

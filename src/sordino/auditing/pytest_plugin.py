@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sordino.auditing.assertion import RUNS
+from sordino.auditing.assertion import LEAST_RUNS, RUNS
 from sordino.auditing.assertion import assert_private as check
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(_NAME, _HELP)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a number of runs that is none before any test begins."""
+    _runs(config)
+
+
 @pytest.fixture(scope="session")
 def assert_private(pytestconfig: pytest.Config) -> Callable[..., Report]:
     """Fail if a mechanism loses more than it promises: `assert_private(mechanism, epsilon=1)`."""
@@ -34,10 +39,14 @@ def assert_private(pytestconfig: pytest.Config) -> Callable[..., Report]:
 
 def _runs(config: pytest.Config) -> int:
     """Return what the command line says, or the settings, or the usual number."""
-    said = config.getoption(_NAME) or config.getini(_NAME)
-    if not said:
-        return RUNS
+    name, said = "--audit-runs", config.getoption(_NAME)
+    if said is None:
+        name, said = f"the setting {_NAME}", config.getini(_NAME)
+        if not said:
+            return RUNS
     digits = str(said).replace("_", "")
-    if not digits.isdecimal():
-        raise pytest.UsageError(f"--audit-runs must be a whole number, got {said!r}")
+    if not digits.isdecimal() or int(digits) < LEAST_RUNS:
+        raise pytest.UsageError(
+            f"{name} must be a whole number of at least {LEAST_RUNS}, got {said!r}"
+        )
     return int(digits)

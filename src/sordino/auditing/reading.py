@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
-import re
-from collections.abc import Mapping, Sequence, Set
-from numbers import Complex, Integral, Real
+from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.auditing.outputs import Floats, Outputs, Vocabulary
+from sordino.auditing.looking import PLACE, as_float, low_digits, number_in, parts_of
+from sordino.auditing.outputs import Codes, Floats, Outputs, Vocabulary
 
 MOST_COORDINATES = 256
+_MOST_TEXTS = 16
 _LARGEST_EXACT = 2**53  # integers above it are rounded when they become floats
 _DIGITS = (1 << 32) - 1
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, np.float64, np.int64, np.bool_)
 
 
@@ -29,7 +28,20 @@ class Raised(NamedTuple):
     kind: str
 
 
+class One(NamedTuple):
+    """One output as it was read: its numbers, what they are called, and the rest in words."""
+
+    kind: str
+    numbers: Sequence[float]
+    words: str = ""
+    length: int = -1
+    digits: Sequence[float] = ()
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
 _SIMPLE = (str, bytes, type(None), Raised)  # read once for all that are equal
+_FIXED = (*_SIMPLE, *_PLAIN)  # nobody can change them afterwards
 
 
 class Reader:
@@ -42,6 +54,14 @@ class Reader:
         self.kinds = Vocabulary("something else", most=4096)
         self.words = Vocabulary("something else")
 
+    def at_once(self, result: Any) -> Any:
+        """Return an output as it is now, whatever becomes of the object it is in."""
+        if type(result) in _FIXED:
+            return result
+        if type(result) is np.ndarray and result.ndim and result.dtype.kind in "buif":
+            return result.copy()
+        return _read(result)
+
     def array(self, result: npt.NDArray[Any]) -> Outputs:
         """Read an array whose first axis is the runs."""
         rows = len(result)
@@ -51,7 +71,7 @@ class Reader:
             return self.objects(list(result))
         length = -1 if result.ndim == 1 else math.prod(result.shape[1:])
         flat = result.reshape(rows, -1)
-        kind = result.dtype.name if result.ndim == 1 else f"array of {result.dtype.name}"
+        kind = "number" if result.ndim == 1 else "array of numbers"  # a type is of no single run
         if flat.dtype.kind == "c":
             flat = np.stack([flat.real, flat.imag], axis=-1).reshape(rows, -1)
         return self._uniform(flat.astype(np.float64), kind, length=length, digits=_digits(flat))
@@ -64,6 +84,7 @@ class Reader:
             if quick is not None:
                 return quick
         read = [_again(one) if type(one) in _SIMPLE else _read(one) for one in results]
+        names = {one.names for one in read}
         width = max((len(one.numbers) for one in read), default=0)
         _refuse_wide(width)
         numbers = np.full((len(read), width), np.nan)
@@ -80,21 +101,35 @@ class Reader:
             np.array([self.words.code(one.words) if one.words else 0 for one in read], np.int64),
             np.array([one.length for one in read], dtype=np.int64),
             digits,
+            texts=self._texts(read),
+            names=names.pop() if len(names) == 1 else (),
         )
+
+    def _texts(self, read: Sequence[One]) -> Codes | None:
+        """Return codes of the form and of each text of outputs that hold texts and more."""
+        width = min(max((len(one.texts) for one in read), default=0), _MOST_TEXTS)
+        if width < 2:
+            return None
+        texts = np.zeros((len(read), width), dtype=np.int64)
+        for place, one in enumerate(read):
+            codes = [self.words.code(text) for text in one.texts[:width]]
+            texts[place, : len(codes)] = codes
+        return texts
 
     def shown(self, outputs: Outputs, place: int) -> str:
         """Return one output in words."""
         kind = self.kinds.word(int(outputs.kinds[place]))
         if kind.startswith("error "):
             return f"an {kind}"
-        text, length = "", int(outputs.lengths[place])
-        row = [f"{value:.10g}" for value in outputs.numbers[place][: abs(length)]]  # -1: one
+        length = int(outputs.lengths[place])
+        row = [_digits_of(value) for value in outputs.numbers[place]]
         if outputs.words[place]:
             text = self.words.word(int(outputs.words[place]))
-            if kind in ("str", "bytes") or not row or row[0] == "nan":
-                return text
+            numbers = iter([value for value in row if value != "nan"])
+            return "".join(next(numbers, "nan") if one == PLACE else one for one in text)
         if length >= 0:
-            return f"{text}({', '.join(row[:8])}{', ...' if len(row) > 8 else ''})"
+            row = row[:length]
+            return f"({', '.join(row[:8])}{', ...' if len(row) > 8 else ''})"
         return row[0] if row else kind
 
     def _alike(self, only: type, results: Sequence[Any]) -> Outputs | None:
@@ -117,7 +152,7 @@ class Reader:
         """Read an array of strings; those that are numbers in words are numbers, too."""
         distinct, places = np.unique(result, return_inverse=True)
         texts: list[str | bytes] = distinct.tolist()
-        numbers = np.array([(_number_in(text) or [np.nan])[0] for text in texts])
+        numbers = np.array([number_in(text) for text in texts])
         if np.isnan(numbers).all():
             numbers = np.empty((len(texts), 0))
         return Outputs(
@@ -146,14 +181,6 @@ class Reader:
         )
 
 
-class _One(NamedTuple):
-    kind: str
-    numbers: list[float]
-    words: str = ""
-    length: int = -1
-    digits: list[float] = []  # noqa: RUF012 - never changed
-
-
 def _refuse_wide(width: int) -> None:
     if width > MOST_COORDINATES:
         raise ValueError(
@@ -162,91 +189,51 @@ def _refuse_wide(width: int) -> None:
         )
 
 
-def _read(output: object) -> _One:
+def _read(output: Any) -> One:
     """Read one output of any type."""
+    if isinstance(output, One):
+        return output
     kind = type(output).__name__
     if isinstance(output, Raised):
-        return _One(f"error {output.kind}", [])
+        return One(f"error {output.kind}", ())
     if isinstance(output, (str, bytes)):
-        return _One(kind, _number_in(output), repr(output), len(output))
-    if isinstance(output, Set):
-        return _One(kind, [], "{" + ", ".join(sorted(map(repr, output))) + "}", len(output))
-    if dataclasses.is_dataclass(output) and not isinstance(output, type):
-        output = {field.name: getattr(output, field.name) for field in dataclasses.fields(output)}
-    if isinstance(output, Mapping):
-        return _mapping(kind, output)
-    items = _items(output)
-    held = [output] if items is None else items
-    length = -1 if items is None else len(items)
-    row = _row(held)
-    if row is None:
-        return _One(kind, [], _text(output), length)
-    return _One(kind, row, "", length, _low(held))
+        number = number_in(output)
+        return One(kind, () if math.isnan(number) else (number,), repr(output), len(output))
+    length = -1
+    if isinstance(output, np.ndarray):
+        length = output.size if output.ndim else -1
+    elif hasattr(output, "__len__"):
+        length = len(output)
+    flat = _flat(output)
+    if flat is not None:
+        low = [low_digits(value) for value in flat]
+        return One(kind, [as_float(value) for value in flat], "", length, low if any(low) else ())
+    parts = parts_of(output)
+    numbers = parts.numbers if not np.isnan(parts.numbers).all() or not parts.texts else ()
+    words = "" if parts.words == PLACE else parts.words
+    digits = parts.digits if any(parts.digits) else ()
+    names = tuple(parts.names) if len(numbers) and parts.names != [""] else ()
+    texts = (parts.form, *parts.texts) if parts.texts and len(parts.names) > 1 else ()
+    return One(kind, numbers, words, length, digits, names, texts)
 
 
 _again = functools.lru_cache(maxsize=1 << 12, typed=True)(_read)
 
 
-def _mapping(kind: str, output: Mapping[Any, Any]) -> _One:
-    values = list(output.values())
-    row = _row(values)
-    if row is not None:
-        return _One(kind, row, _text(list(output)), len(output), _low(values))
-    items = sorted(f"{key!r}: {_text(value)}" for key, value in output.items())
-    return _One(kind, [], "{" + ", ".join(items) + "}", len(output))
+def _flat(output: Any) -> Sequence[Any] | None:
+    """Return a number, or what a list, a tuple or an array of nothing but numbers holds."""
+    if isinstance(output, np.ndarray) and output.dtype.kind in "buif" and output.ndim:
+        flat: list[Any] = output.reshape(-1).tolist()
+        return flat
+    if isinstance(output, (list, tuple)):
+        return output if all(isinstance(item, (Real, np.bool_)) for item in output) else None
+    return (output,) if isinstance(output, (Real, np.bool_)) else None
 
 
-def _items(output: object) -> list[Any] | None:
-    """Return what a sequence, an array or a column holds; None for anything else."""
-    if isinstance(output, np.generic):
-        return None
-    if not isinstance(output, np.ndarray) and hasattr(output, "to_numpy"):
-        output = output.to_numpy()
-    if isinstance(output, np.ndarray):
-        return None if output.ndim == 0 else output.reshape(-1).tolist()
-    return list(output) if isinstance(output, Sequence) else None
-
-
-def _row(items: Sequence[Any]) -> list[float] | None:
-    """Return numbers as floats, or None if one of the items is not a number."""
-    row: list[float] = []
-    for item in items:
-        value = item.item() if isinstance(item, np.ndarray) and item.ndim == 0 else item
-        if isinstance(value, (Real, np.bool_)) or type(value).__name__ == "Decimal":
-            row.append(_float(value))
-        elif isinstance(value, Complex):
-            row += [_float(value.real), _float(value.imag)]
-        else:
-            return None
-    return row
-
-
-def _number_in(text: str | bytes) -> list[float]:
-    """Return the number that a string is in words, if it is one."""
-    try:
-        return [float(text)]
-    except ValueError:
-        return []
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def _low(items: Sequence[Any]) -> list[float]:
-    """Return the last binary digits of integers, if one of them is too large for a float."""
-    whole = [int(item) if isinstance(item, Integral) else 0 for item in items]
-    large = [abs(value) > _LARGEST_EXACT for value in whole]
-    if not any(large):
-        return []
-    return [float(value & _DIGITS) * big for value, big in zip(whole, large, strict=True)]
-
-
-def _text(output: object) -> str:
-    return _ADDRESS.sub("", repr(output))
+def _digits_of(value: float) -> str:
+    """Return a number in words, a whole one in full where a float holds it."""
+    whole = abs(value) < _LARGEST_EXACT and value == int(value)
+    return f"{value:.0f}" if whole else f"{value:.10g}"
 
 
 def _quick(results: Sequence[Any]) -> Floats | None:

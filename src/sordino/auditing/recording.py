@@ -12,33 +12,45 @@ from __future__ import annotations
 import copy
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from types import FrameType
 from typing import Any, Literal
 
-from sordino.auditing.adapters import Adapter, diffprivlib_draws, numpy_draws, opendp_draws
+import numpy as np
+
+from sordino.auditing.adapters import (
+    Adapter,
+    diffprivlib_draws,
+    numpy_draws,
+    opendp_draws,
+    scipy_draws,
+)
 from sordino.auditing.differences import (
     Change,
     Fact,
     Finding,
     changes,
     facts,
+    form,
     raised,
     reused,
     told,
     too_dear,
     too_far,
 )
-from sordino.auditing.draws import Draw, Recorder, is_followed
+from sordino.auditing.draws import Draw, Recorder
 from sordino.auditing.followed import plain
+from sordino.auditing.lines import one_sided, watched
 from sordino.auditing.own_draws import sordino_draws
+from sordino.auditing.understood import excused, has_shuffles, is_hidden, loose, not_followed
 from sordino.exact.rational import Number, nonnegative, probability_or_zero
 
 _FALSE_ALARMS = 28.0  # (1 - 1 / 2t)^28t is below 1e-6
 _MOST_REPEATS = 400
+_SHUFFLED = 8  # other shuffles that are tried
+_ONE_AT_A_TIME = threading.RLock()  # patches of two that overlap would never be taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,8 @@ class Replayed:
     ``findings`` are the differences that noise does not hide; ``changes`` is how far the numbers
     under each draw of noise moved, which is the sensitivity actually used on this pair; ``unseen``
     counts draws of which it was not seen what they were added to. ``outputs`` are those of x and y.
+    ``doubts`` says what was not understood: noise that was not seen or not followed, so that the
+    runs cannot be judged, unless there are findings all the same.
 
     Guarantee: none needed; it tells about invented data only.
     """
@@ -57,16 +71,19 @@ class Replayed:
     draws: tuple[int, int]
     unseen: int
     outputs: tuple[Any, Any]
+    doubts: tuple[str, ...] = ()
 
     @property
-    def verdict(self) -> Literal["violation", "no violation found"]:
+    def verdict(self) -> Literal["violation", "not understood", "no violation found"]:
         """Whether anything was found that tells neighbours apart."""
-        return "violation" if self.findings else "no violation found"
+        if self.findings:
+            return "violation"
+        return "not understood" if self.doubts else "no violation found"
 
     @property
     def private(self) -> bool:
-        """Tell whether nothing was found."""
-        return not self.findings
+        """Tell whether all was understood and nothing was found."""
+        return self.verdict == "no violation found"
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -83,14 +100,17 @@ class Replayed:
         if self.draws == (0, 0):
             lines.append("  no draw of noise was seen")
         if self.unseen:
-            lines.append(f"  not seen what {self.unseen} of the draws were added to")
+            lines.append(f"  not seen what {self.unseen} of the draws went into")
+        lines += [f"  not understood: {doubt}" for doubt in self.doubts]
+        if self.verdict == "not understood":
+            lines.append("  so.audit can judge it: it runs the function often")
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     value: Any
-    error: Exception | None
+    error: Exception | SystemExit | None
     recorder: Recorder
     lines: frozenset[str]
 
@@ -115,19 +135,22 @@ def replay(
 ) -> Replayed:
     """Run a function on two neighbouring data sets with the same noisy values; say what differs.
 
-    The function takes a data set and draws its noise by numpy, random, sordino, diffprivlib or
-    OpenDP; ``adapters`` says which, all that are loaded if not given. With ``epsilon`` the changes
-    found are held against the noise on top of them, each noisy number counted as if it were told.
-    With ``lines`` the lines of the function's own files that ran on one side only are findings too;
-    a loop that clips row by row has such lines and does no harm.
+    The function takes a data set and draws its noise by numpy, random, scipy, sordino, diffprivlib
+    or OpenDP; ``adapters`` says which; if not given, all that are loaded once it has run. With
+    ``epsilon`` the changes found are held against the noise on top of them, each noisy number
+    counted as if it were told. With ``lines`` the lines of the function's own files that ran on one
+    side only are findings too; a loop that clips row by row has such lines and does no harm.
 
-    Some noise cannot be followed to what it is added to, such as noise that is rounded first. Then
-    it is the same on both sides, and a difference is a finding if it stays in ``repeats`` runs with
-    other noise on each side: x and y never give the same. By default there are as many runs as keep
-    false alarms below one in a million at this epsilon, or at 1, but at most 400, which is enough
-    up to epsilon 2.6. With 0 every difference counts.
+    Some noise cannot be followed to what it is added to, such as noise that is rounded first or
+    made by hand from uniform numbers, and some is not seen at all. Then the verdict is not "no
+    violation found" but "not understood", and ``doubts`` says why. What can be judged still is:
+    such noise is the same on both sides, and a difference is a finding if it stays in ``repeats``
+    runs with other noise on each side: x and y never give the same. By default there are as many
+    runs as keep false alarms below one in a million at this epsilon, or at 1, but at most 400,
+    which is enough up to epsilon 2.6. With 0 every difference counts.
 
-    An error that both runs end in alike is raised. It sees one pair: no finding is no proof.
+    An error that both runs end in alike is raised. It sees one pair: no finding is no proof. One
+    replay runs at a time in a process, and draws of other threads are left alone.
 
     >>> import numpy as np
     >>> def noisy_sum(values):
@@ -141,47 +164,128 @@ def replay(
     """
     price = None if epsilon is None else float(nonnegative("epsilon", epsilon))
     slack = float(probability_or_zero("delta", delta))
-    used = _loaded() if adapters is None else tuple(adapters)
+    _check(function, x, y, adapters, repeats)
+    with _ONE_AT_A_TIME:
+        for data in (x, y):
+            _warm(function, data)
+        used = _loaded() if adapters is None else tuple(adapters)
 
-    def run(data: Any, number: int, replayed: _Run | None = None) -> _Run:
-        recorder = Recorder(number, None if replayed is None else replayed.recorder)
-        return _run(function, data, recorder, used, lines=lines)
+        def compared(*, chained: bool) -> Replayed:
+            def run(
+                data: Any, number: int, replayed: _Run | None = None, *, shifted: bool = False
+            ) -> _Run:
+                held = None if replayed is None else replayed.recorder
+                guide = None
+                if chained and held is not None:
+                    guide = Recorder(number, chained=True)
+                    _run(function, data, guide, used, lines=False)
+                recorder = Recorder(number, held, shifted=shifted, chained=chained, guide=guide)
+                return _run(function, data, recorder, used, lines=lines)
 
+            return _compare(run, x, y, price=price, slack=slack, repeats=repeats)
+
+        found = compared(chained=False)
+        if "no noise" not in found.kinds:
+            return found
+        # Data may have been added after the noise; if that explains all, it is as good.
+        other = compared(chained=True)
+        return other if other.private or other.kinds == {"sensitivity"} else found
+
+
+def _compare(
+    run: Callable[..., _Run],
+    x: Any,
+    y: Any,
+    *,
+    price: float | None,
+    slack: float,
+    repeats: int | None,
+) -> Replayed:
+    """Run on both data sets as often as it takes, and say what differs."""
     one = run(x, 0)
     other = run(y, 0, one)
     if one.error is not None and raised(one.error) == raised(other.error):
+        if isinstance(one.error, SystemExit):
+            raise RuntimeError("the function leaves Python on both inputs") from one.error
         raise one.error  # there is nothing to compare
     mine, yours = one.facts(), other.facts()
     apart = [fact for fact in mine.keys() & yours.keys() if mine[fact] != yours[fact]]
-    if apart and (_is_loose(one, other) or run(x, 0, one).facts() != mine):
+    open_ = loose(one.draws, other.draws)
+    taped = bool(one.recorder.tape.kept or other.recorder.tape.kept)
+    hidden = not open_ and not taped and is_hidden(
+        lambda: run(x, 0, one).facts() == mine and run(y, 0, one).facts() == yours
+    )  # fmt: skip
+    left: list[Fact] = []
+    if apart and (open_ or taped or hidden):
         many = _repeats(price) if repeats is None else repeats
-        apart = _stay_apart(apart, lambda n: (run(x, n).facts(), run(y, n).facts()), many)
+        stay = _stay_apart(apart, lambda n: (run(x, n).facts(), run(y, n).facts()), many)
+        apart, left = stay, [fact for fact in apart if fact not in stay]
+    doubts = [*not_followed(open_), *excused(left)]
+    if taped:
+        doubts.append("bits of sordino's own randomness that are read outside of a release")
+    if hidden:
+        doubts.append("runs that get the same noise differ, so there is randomness not seen")
     seen = tuple(change for change in changes(one.draws, other.draws) if change is not None)
     findings = [told(fact, one.draws, other.draws, (mine[fact], yours[fact]))
                 for fact in _first(apart)]  # fmt: skip
     findings += [*reused(one.draws), *too_far(seen)]
     if price is not None:
         findings += too_dear(seen, price, slack)
+    if not findings and not doubts:
+        doubts += _tried(run, x, y, one, other)
     return Replayed(
-        findings=(*findings, *_compare_lines(one, other)),
+        findings=(*findings, *one_sided(one.lines, other.lines)),
         changes=seen,
         draws=(len(one.draws), len(other.draws)),
         unseen=_unseen(one, other),
         outputs=(one.value, other.value),
+        doubts=tuple(doubts),
     )
 
 
-def _is_loose(one: _Run, other: _Run) -> bool:
-    """Tell whether noise was drawn that the second run did not get as noisy values.
+def _tried(run: Callable[..., _Run], x: Any, y: Any, one: _Run, other: _Run) -> Iterator[str]:
+    """Try other noise below the same sums, and other shuffles; say what does not go with them."""
+    if run(y, 0, one, shifted=True).facts() != other.facts():
+        yield "noise goes elsewhere than into one sum, such as into the output as it is"
+    for number in range(1, _SHUFFLED + 1) if has_shuffles(one.draws) else ():
+        mine = run(x, number)
+        if run(y, number, mine).facts() != mine.facts():
+            yield "what is shuffled shows in the output or in what is drawn"
+            return
 
-    Once the two make other draws they have parted, and what they draw then cannot hide it.
-    """
-    for mine, yours in zip(one.draws, other.draws, strict=False):
-        if (mine.kind, mine.shape) != (yours.kind, yours.shape):
-            break
-        if not yours.tied:
-            return True
-    return bool(one.recorder.tape.kept or other.recorder.tape.kept)
+
+def _check(
+    function: Any, x: Any, y: Any, adapters: Sequence[Adapter] | None, repeats: int | None
+) -> None:
+    """Refuse arguments that are not what they should be."""
+    if not callable(function):
+        kind = type(function).__name__
+        raise TypeError(f"function must be callable with a data set, not {kind}")
+    if adapters is not None and (
+        isinstance(adapters, str) or not isinstance(adapters, Iterable)
+        or not all(map(callable, adapters))
+    ):  # fmt: skip
+        raise TypeError(
+            "adapters must be a list of adapters, such as [numpy_draws] of "
+            "sordino.auditing.adapters; leave it out to have all that are loaded"
+        )
+    if repeats is not None and (not isinstance(repeats, int) or repeats < 0):
+        raise ValueError(f"repeats must be a whole number of at least 0, not {repeats!r}")
+    if x is y or (type(x) is type(y) and form(x) == form(y) and _same(x, y)):
+        raise ValueError("x and y are the same input; give two neighbours that differ")
+
+
+def _same(x: Any, y: Any) -> bool:
+    try:
+        return bool(np.all(x == y)) and np.shape(x) == np.shape(y)
+    except Exception:  # what cannot be compared is taken to differ
+        return False
+
+
+def _warm(function: Callable[[Any], Any], data: Any) -> None:
+    """Run a function once as it is, so that all it imports is there before anything is patched."""
+    with suppress(Exception, SystemExit):
+        function(copy.deepcopy(data))
 
 
 def _first(apart: list[Fact]) -> list[Fact]:
@@ -234,6 +338,8 @@ def _is_unseen(draw: Draw) -> bool:
 def _loaded() -> tuple[Adapter, ...]:
     """Return the adapters for what has been imported."""
     found: list[Adapter] = [numpy_draws, sordino_draws]
+    if "scipy.stats" in sys.modules:
+        found.append(scipy_draws)
     if "diffprivlib" in sys.modules:
         found.append(diffprivlib_draws)
     if "opendp" in sys.modules:
@@ -256,39 +362,13 @@ def _run(
         for adapter in adapters:
             stack.enter_context(adapter(recorder, function))
         if lines:
-            stack.enter_context(_watched(seen))
+            stack.enter_context(watched(seen))
         try:
             value = plain(function(own))
         except MemoryError:
             raise
-        except Exception as raised:
+        except (Exception, SystemExit) as raised:
             error = raised
+        finally:
+            recorder.close()
     return _Run(value, error, recorder, frozenset(seen))
-
-
-@contextmanager
-def _watched(seen: set[str]) -> Iterator[None]:
-    """Note the lines of the code under test that run in this thread."""
-
-    def line(frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            seen.add(f"{frame.f_code.co_filename}:{frame.f_lineno}")
-        return line
-
-    def enter(frame: FrameType, *_: Any) -> Any:
-        return line if is_followed(frame.f_code.co_filename) else None
-
-    before = sys.gettrace()
-    sys.settrace(enter)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-
-
-def _compare_lines(one: _Run, other: _Run) -> Iterator[Finding]:
-    for name, line in sorted(
-        [("x", line) for line in one.lines - other.lines]
-        + [("y", line) for line in other.lines - one.lines]
-    ):
-        yield Finding("lines", f"this line runs on {name} only", Path(line).name)

@@ -21,6 +21,7 @@ Sample: TypeAlias = npt.NDArray[Any]  # numbers, or words for outputs that are n
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _LONGEST = 200
+_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Report:
     ``lower_bound`` is an epsilon that the mechanism is proved to lose, wrong with chance at most
     ``1 - confidence``. The event was chosen on other runs than those that are counted here:
     ``hits`` of ``tested`` fresh runs, first on the input that makes it likelier (``order``).
+    An audit stops as soon as it has found a violation, so ``runs`` may be less than ``allowed``.
     That no violation was found proves nothing; the event may not have been looked for.
 
     ``sample`` holds some outputs of x and of y as numbers (``axis`` names them) or, if they are no
@@ -53,6 +55,7 @@ class Report:
     tested: tuple[int, int]
     seconds: float
     rounds: int = 1
+    allowed: int = 0
     axis: str = field(default="the output", repr=False)
     sample: tuple[Sample, Sample] | None = field(default=None, repr=False, compare=False)
     members: tuple[Mask, Mask] | None = field(default=None, repr=False, compare=False)
@@ -76,16 +79,23 @@ class Report:
 
     def __str__(self) -> str:
         claim = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
-        share, other = self.frequencies
-        first, second = self.order
-        lines = [
-            f"{self.verdict}: claimed {claim}; "
-            f"at least epsilon {self.lower_bound:.4g} at {self.confidence:.4%} confidence",
-            f"event: {self.event}",
-            f"  happens in {share:.4%} of the runs on {first} = {shown(self.of(first))}",
-            f"  and in {other:.4%} of the runs on {second} = {shown(self.of(second))}",
-            f"{self.runs:,} runs in {self.seconds:.2f} s",
+        counts = [
+            f"{hits:,} of {tested:,} runs"
+            for hits, tested in zip(self.hits, self.tested, strict=True)
         ]
+        first, second = self.order
+        early = self.runs < self.allowed // 2 * 2 and not self.private
+        lines = [
+            f"{self.verdict}: promised {claim}; at least epsilon {self.lower_bound:.4g} "
+            f"with {100 * self.confidence:.7g} % confidence",
+            f"event: {self.event}",
+            f"  in {counts[0]} on {first} = {shown(self.of(first))}",
+            f"  and in {counts[1]} on {second} = {shown(self.of(second))}",
+            f"{self.runs:,} runs in {self.seconds:.2f} s"
+            + (f", stopped early: {self.allowed:,} were allowed" if early else ""),
+        ]
+        if self.private:
+            lines.append("that none was found proves nothing; another event may show more")
         return "\n".join(lines)
 
     def of(self, side: Side) -> Any:
@@ -115,6 +125,7 @@ class Report:
             "tested": list(self.tested),
             "frequencies": [share, other],
             "runs": self.runs,
+            "allowed": self.allowed,
             "rounds": self.rounds,
             "seconds": self.seconds,
         }
@@ -125,8 +136,13 @@ def shown(value: object) -> str:
 
     >>> shown(3), len(shown("a" * 1000))
     ('3', 200)
+    >>> shown(list(range(1000)))
+    'list of 1,000: [0, 1, 2, ..., 999]'
 
     Guarantee: none needed; it shows an invented input.
     """
     text = " ".join(repr(value).split())
+    if len(text) > _LONGEST and isinstance(value, (list, tuple)) and len(value) > _FEW:
+        some = ", ".join(" ".join(repr(item).split()) for item in value[: _FEW - 1])
+        text = f"{type(value).__name__} of {len(value):,}: [{some}, ..., {value[-1]!r}]"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -20,7 +21,7 @@ from sordino.auditing import audit as run_audit
 from sordino.auditing.outcome import Outcome
 from sordino.auditing.page import facts_of, page
 from sordino.cli.audit_target import load, read_value
-from sordino.cli.exits import FAILED
+from sordino.cli.exits import FAILED, INTERRUPTED
 from sordino.cli.shown import console_for
 from sordino.cli.shown import facts_of as listed
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 RUNS = 1_000_000  # of a mechanism that is named
 _LONGEST = 40  # letters of a name beside a bar
+_FEW = 20_000  # runs
+_PICTURES = (".png", ".svg", ".pdf")
+_PAGES = (".html", ".htm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +54,8 @@ class Request:
 
 def audit(request: Request) -> None:
     """Audit what was named, or sordino itself; leave with 1 if a violation was found."""
-    for path in (request.plot, request.report):
-        if path is not None and not path.parent.is_dir():
-            raise ValueError(f"{path} could not be written: there is no folder {path.parent}")
+    _check_file("--plot", request.plot, _PICTURES)
+    _check_file("--report", request.report, _PAGES)
     if request.target is None:
         _refuse_idle_options(request)
         from sordino.cli.audit_own import audit_own  # the whole package is loaded only here
@@ -84,38 +87,53 @@ def write_page(
 
 @contextmanager
 def bar(*, as_json: bool) -> Iterator[Callable[[str], Callable[[int, int], None]]]:
-    """Give a way to show how far each audit is: a bar on a terminal, nothing elsewhere."""
+    """Give a way to show how far each audit is: a bar on a terminal, nothing elsewhere.
+
+    Whoever interrupts it is told how far it was.
+    """
     console = console_for(errors=True)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} runs"),
+        TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
     )
     shown = Progress(
         *columns, console=console, transient=True, disable=as_json or not console.is_terminal
     )
 
+    reached = [""]
+
     def begin(name: str) -> Callable[[int, int], None]:
         for old in shown.task_ids:
             shown.remove_task(old)
-        task = shown.add_task(printable(name)[:_LONGEST], total=None)
+        short = printable(name)[:_LONGEST]
+        task = shown.add_task(short, total=None, told="")
+        reached[0] = f"at {short}, before its first runs were done"
 
         def step(done: int, total: int) -> None:
-            shown.update(task, completed=done, total=total)
+            told = f"{done:,} of {total:,} runs"
+            reached[0] = f"after {told} of {short}"
+            shown.update(task, completed=done, total=total, told=told)
 
         return step
 
-    with shown:
-        yield begin
+    try:
+        with shown:
+            yield begin
+    except KeyboardInterrupt:
+        if not as_json:
+            typer.echo(f"sordino: stopped {reached[0]}; nothing is reported", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _audit_one(request: Request, target: str) -> bool:
     if request.epsilon is None:
         raise ValueError("say what the mechanism promises, such as --epsilon 1")
-    mechanism = load(target)
+    with redirect_stdout(sys.stderr):  # what a file prints when it is read is no report
+        mechanism = load(target)
     x, y = _neighbours(request, mechanism)
-    with bar(as_json=request.as_json) as begin:
+    with bar(as_json=request.as_json) as begin, redirect_stdout(sys.stderr):
         report = run_audit(
             mechanism,
             x,
@@ -151,6 +169,18 @@ def _neighbours(request: Request, mechanism: Callable[..., Any]) -> tuple[Any, A
     raise ValueError("say which two inputs differ in one unit, such as --neighbours 3 2")
 
 
+def _check_file(option: str, path: Path | None, endings: tuple[str, ...]) -> None:
+    """Refuse a file that could not be written before anything is run."""
+    if path is None:
+        return
+    if path.suffix.lower() not in endings:
+        raise ValueError(
+            f"{option} must name a file that ends in {' or '.join(endings)}, got {path}"
+        )
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} could not be written: there is no folder {path.parent}")
+
+
 def _draw(report: Report, path: Path) -> None:
     from sordino.auditing.plot import plot  # matplotlib is an extra
 
@@ -175,7 +205,8 @@ def _show(target: str, report: Report) -> None:
     console.print(Text.assemble((said, style), (target, "bold")), "", sep="\n")
     console.print(listed(facts_of(report)))
     if report.private:
-        console.print("\nThat nothing was found proves nothing; more runs see more.", style="dim")
+        few = "so few runs see little" if report.runs < _FEW else "more runs see more"
+        console.print(f"\nThat nothing was found proves nothing; {few}.", style="dim")
 
 
 def _refuse_idle_options(request: Request) -> None:

@@ -20,6 +20,7 @@ from sordino.auditing.own_functions import function_cases
 from sordino.auditing.own_plans import plan_cases, plans
 from sordino.cli.audit import bar, number, tell, write_page
 from sordino.cli.shown import console_for
+from sordino.cli.shown import facts_of as listed
 
 if TYPE_CHECKING:
     from sordino.cli.audit import Request
@@ -40,9 +41,12 @@ def audit_own(request: Request) -> bool:
     facts = [
         ("version", f"sordino {sordino.__version__}"),
         ("looked at", f"{len(outcomes)} mechanisms and plans, in {seconds:.0f} seconds"),
+        *_ways(outcomes),
         ("violations", f"{len(broken)}" if broken else "none found"),
         ("confidence", f"{100 * confidence:.8g} %, of all bounds together"),
     ]
+    if runs < RUNS:
+        facts.append(("remark", f"fewer runs than {RUNS:,} see little: a bound of 0 tells nothing"))
     if request.as_json:
         told = {
             "version": sordino.__version__,
@@ -80,11 +84,27 @@ def _outcomes(runs: int, confidence: float, *, as_json: bool) -> list[Outcome]:
                 confidence=each,
                 progress=begin(f"{len(found) + 1} of {many}: {case.name}"),
             )
-            found.append(Outcome(case.name, report, case.verify()))
+            found.append(Outcome(case.name, report, case.verify(), described=case.described))
         for plan in asked:
             begin(f"{len(found) + 1} of {many}: {plan.name}")
             found.append(Outcome(plan.name, findings=tuple(map(str, plan.check().findings))))
     return found
+
+
+def _ways(outcomes: list[Outcome]) -> list[tuple[str, str]]:
+    """Say how many were looked at in each way."""
+    sampled = sum(one.report is not None for one in outcomes)
+    verified = sum(one.verified is not None for one in outcomes)
+    asked = [one for one in outcomes if one.findings is not None]
+    found = sum(bool(one.findings) for one in asked)
+    return [
+        ("sampled", f'{sampled}; "at least" is what their runs show'),
+        (
+            "verified",
+            f'{verified} of these from their law; "exact" is the least epsilon that holds',
+        ),
+        ("replayed", f"{len(asked)} questions in SQL, with findings in {found or 'none'}"),
+    ]
 
 
 def _runs(case: Case, runs: int) -> int:
@@ -100,6 +120,8 @@ def _show(console: Console, facts: list[tuple[str, str]], outcomes: list[Outcome
     table.add_column("\nexact", justify="right", no_wrap=True)
     table.add_column("\nverdict", no_wrap=True)
     for one in outcomes:
+        if one.ways == "replayed" and one.private:
+            continue  # told by their number alone
         said = one.verdict.replace("no violation found", "none found")  # a terminal is narrow
         verdict = Text(said, "green" if one.private else "bold red")
         table.add_row(Text(one.name), one.promised, one.found, one.exact, verdict)
@@ -108,5 +130,4 @@ def _show(console: Console, facts: list[tuple[str, str]], outcomes: list[Outcome
         if not one.private:
             console.print(Text(f"\n{one.name}: {one.words}", style="red"))
     console.print()
-    said = "; ".join(f"{name} {told}" for name, told in facts[1:])
-    console.print(Text(said, style="dim"))
+    console.print(listed(facts[1:]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,21 +15,29 @@ from pathlib import Path
 from typing import Any
 
 _FORM = "write module:function, such as my_module:my_mechanism"
+_CODE = re.compile(r"[()\[\]{}]")  # a call, a choice or a list: no plain word has them
 _LITERALS = "([{'\"-+.0123456789"  # what a value that is no plain text begins with
 
 
 def load(target: str) -> Callable[..., Any]:
     """Import a function by its name, from the current folder first."""
     module, colon, name = target.partition(":")
+    if module.endswith(".py"):
+        stem = Path(module).stem
+        raise ValueError(
+            f"{target!r} names a file; go to its folder and write {stem}:{name or 'function'}"
+        )
     parts = [*module.split("."), *name.split(".")]
     if not colon or not all(part.isidentifier() for part in parts):
-        raise ValueError(f"{target!r} does not name a function; {_FORM}")
+        raise ValueError(f"{target!r} does not name a function; {_form(target)}")
     with _current_folder():
         found = _module(module)
     try:
         mechanism = attrgetter(name)(found)
     except AttributeError:
         raise ValueError(_no_name(found, module, name)) from None
+    except Exception as error:  # what a file does when a name of it is looked up
+        raise ValueError(f"looking up {target} failed with {_told(error)}") from None
     if not callable(mechanism):
         kind = type(mechanism).__name__
         raise ValueError(
@@ -38,7 +47,7 @@ def load(target: str) -> Callable[..., Any]:
 
 
 def read_value(text: str) -> Any:
-    """Read a value as Python writes it; what is a plain word is text.
+    """Read a value as Python writes it; what is a plain word is text, and code is refused.
 
     >>> read_value("[1, 2]"), read_value("-3"), read_value("alice")
     ([1, 2], -3, 'alice')
@@ -46,11 +55,19 @@ def read_value(text: str) -> Any:
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        if text.strip()[:1] not in _LITERALS or not text.strip():
+        if not text.strip() or (text.strip()[0] not in _LITERALS and not _CODE.search(text)):
             return text
     raise ValueError(
         f"the neighbour {text} cannot be read; write it as Python does, such as 3, [1, 2] or 'a'"
     )
+
+
+def _form(target: str) -> str:
+    """Say how a function is named; a dot may stand where the colon belongs."""
+    module, dot, name = target.rpartition(".")
+    if dot and all(part.isidentifier() for part in [*module.split("."), name]):
+        return f"write {module}:{name}"
+    return _FORM
 
 
 @contextmanager
@@ -79,15 +96,19 @@ def _module(name: str) -> Any:
 
 
 def _failed(name: str, error: BaseException) -> ValueError:
-    said = " ".join(str(error).split())
-    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return ValueError(
-        f"importing {name} failed with {told}; see that 'python -c \"import {name}\"' works"
+        f"importing {name} failed with {_told(error)}; see that 'python -c \"import {name}\"' works"
     )
 
 
+def _told(error: BaseException) -> str:
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
 def _no_name(found: Any, module: str, name: str) -> str:
-    public = [one for one in dir(found) if callable(getattr(found, one)) and one[:1] != "_"]
+    held = getattr(found, "__dict__", {})  # what a module would load on demand is not asked for
+    public = [one for one, value in held.items() if callable(value) and one[:1] != "_"]
     near = get_close_matches(name, public, n=1)
     hint = f"did you mean {near[0]}?" if near else _FORM
     return f"module {module} has no {name}; {hint}"

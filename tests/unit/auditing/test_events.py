@@ -132,3 +132,12 @@ def test_values_of_largest_ratio_are_put_together() -> None:
     numbers = reader.array(np.arange(10))
     held = chosen.event.holds(numbers)
     assert held.tolist() in ([True, False] * 5, [False, True] * 5)
+
+
+def test_the_last_bits_of_a_float_are_named_as_what_gives_the_input_away() -> None:
+    generator = np.random.default_rng(6)
+    drawn = generator.random(2000)
+    words, _ = best(drawn.tolist(), (drawn + 1).tolist())
+    assert "last bits" not in words  # a plain threshold tells more
+    words, _ = best((drawn - 0.5).tolist(), (np.round(drawn * 2**40) / 2**40 - 0.5).tolist())
+    assert words.endswith("(the last bits of the floating-point number give the input away)")

@@ -201,3 +201,79 @@ def test_nothing_is_said_about_no_pairs() -> None:
         verify_law(coin(THIRD), [], epsilon=1)
     with pytest.raises(ValueError, match="at most 5000"):
         verify_law(coin(THIRD), [(0, 1)], epsilon=6000)
+
+
+def test_a_series_is_read_by_its_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    one = pandas.Series({"a": 0.99, "b": 0.01})
+    found = verify_law(lambda bit: one if bit else one[::-1].set_axis(["a", "b"]), [(0, 1)],
+                       epsilon=1)  # fmt: skip
+    assert found.least_epsilon == pytest.approx(math.log(99))
+    assert verify_law(lambda bit: one if bit else one[::-1], [(0, 1)], epsilon=0).private
+    with pytest.raises(ValueError, match="same output twice"):
+        verify_law(lambda _: pandas.Series([0.5, 0.5], index=["a", "a"]), [(0, 1)], epsilon=1)
+    with pytest.raises(TypeError, match="a probability must be a finite number"):
+        verify_law(lambda _: one.to_frame(), [(0, 1)], epsilon=1)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_places_count_in_lists_tuples_and_arrays_of_one_length(kind: Any) -> None:
+    laws = [kind([0.25, 0.75]), kind([0.75, 0.25]), kind([0.25, 0.75, 0.0])]
+    found = verify_law(laws.__getitem__, [(0, 1)], epsilon=1)
+    assert found.least_epsilon == pytest.approx(math.log(3))
+    with pytest.raises(ValueError, match="two laws have 2 and 3 places"):
+        verify_law(laws.__getitem__, [(0, 2)], epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        (0.5, "got float; for a function that draws use so.audit"),
+        ("ab", "got str"),
+        ({1, 2}, "got set"),
+        (iter([0.5, 0.5]), "got list_iterator"),
+        (np.ones((2, 2)) / 4, "got an array of 2 dimensions"),
+        ({"a": "1"}, "finite number, got one of type str"),
+    ],
+)
+def test_what_is_no_mapping_and_no_list_is_refused_as_a_law(law: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        verify_law(lambda _: law, [(0, 1)], epsilon=1)
+
+
+def test_arguments_that_are_none_are_named() -> None:
+    law: Any = {0: 1}
+    with pytest.raises(TypeError, match=r"law must be a function .*, not dict"):
+        verify_law(law, [(0, 1)], epsilon=1)
+    for pairs in ((0, 1), [(0, 1, 2)], ["ab"], 5, "ab", {0: 1}):
+        with pytest.raises(TypeError, match=r"a list of pairs of neighbours, such as \[\(0, 1\)\]"):
+            verify_law(coin(0.75), pairs, epsilon=1)  # type: ignore[arg-type]  # what is tested
+
+
+def test_an_exact_law_adds_up_to_one_exactly() -> None:
+    half = Fraction(1, 2)
+    for last in (half - Fraction(9, 10**10), half + Fraction(1, 10**30)):
+        laws = [[half, half], [half, last]]
+        with pytest.raises(ValueError, match="must add up to 1"):
+            verify_law(laws.__getitem__, [(0, 1)], epsilon=1)
+    with pytest.raises(ValueError, match="must add up to 1"):
+        verify_law(lambda d: [0.5, 0.5 - 1e-11 * d], [(0, 1)], epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(1, True), (0.0, -0.0), ((1,), (True,)), (np.int64(1), 1)]
+)
+def test_outputs_and_data_that_are_equal_and_not_the_same_are_told_apart(
+    one: Any, other: Any
+) -> None:
+    assert one == other
+    found = verify_law(lambda d: {one if d else other: 1}, [(0, 1)], epsilon=5)
+    assert found.least_epsilon == math.inf
+    found = verify_law(lambda d: {repr(d): 1}, [(one, other)], epsilon=5)
+    assert not found.private
+
+
+def test_a_verdict_agrees_with_the_least_epsilon_for_the_smallest_doubles() -> None:
+    found = verify_law(lambda d: [1.5e-323, 1.0] if d else [5e-324, 1.0], [(0, 1)], epsilon=1)
+    assert found.verdict == "violation"
+    assert found.least_epsilon == pytest.approx(math.log(3))

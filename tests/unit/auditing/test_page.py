@@ -127,6 +127,7 @@ def test_an_outcome_is_private_only_if_everything_is() -> None:
     assert OUTCOMES[0].promised == "1.1"
     assert OUTCOMES[3].to_json() == {
         "name": "another plan",
+        "described": "another plan",
         "verdict": "violation",
         "sampled": None,
         "verified": None,

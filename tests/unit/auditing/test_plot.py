@@ -194,3 +194,35 @@ def test_words_of_the_worst_event_are_shaded() -> None:
         if any(a <= place <= b for a, b in cells.worst)
     }
     assert marked == {"'yes'", "'no'"}
+
+
+def test_the_event_ends_between_two_whole_numbers() -> None:
+    def rounded(rng: np.random.Generator, data: int, runs: int) -> Any:
+        return data + np.round(rng.laplace(0, 1.5, runs))
+
+    report = audited(rounded, epsilon=0.3)
+    assert report.event in {"the output is less than 3", "the output is at least 3"}
+    cells = cells_of(report)
+    ((start, end),) = cells.worst
+    assert 2.5 in (start, end)
+    assert {start, end} <= {2.5, cells.edges[0], cells.edges[-1]}
+
+
+def test_an_axis_of_last_bits_says_so() -> None:
+    report = audited(laplace, x=0, y=1, epsilon=3.0)
+    assert "last binary digit" in report.event
+    _, below, *_ = texts(report)
+    assert below == "where the last binary digit of the output stands, as a power of two"
+
+
+def test_each_input_keeps_its_colour_whichever_is_likelier() -> None:
+    found = {}
+    for x, y in ((3, 2), (2, 3)):
+        report = audited(laplace, x=x, y=y)
+        figure = Figure()
+        draw(report, figure.subplots())
+        (legend,) = figure.legends
+        colours = [mark.get_facecolor() for mark in legend.get_patches()]
+        found[report.order] = dict(zip(report.order, colours, strict=False))
+    assert len({tuple(one[side] for side in report.order) for one in found.values()}) == 1
+    assert len(found) == 2

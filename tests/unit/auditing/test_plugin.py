@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import sordino as so
-from sordino.auditing import batched
+from sordino.auditing import auditor, batched
+from sordino.auditing.assertion import LEAST_RUNS
 
 pytest_plugins = ["pytester"]
 
@@ -68,9 +69,16 @@ def test_the_number_of_runs_can_be_set_for_a_project(pytester: pytest.Pytester) 
 
 def test_a_number_of_runs_that_is_none_is_refused(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PROJECT)
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--audit-runs", "many")
-    assert done.ret != 0
-    done.stdout.fnmatch_lines(["*--audit-runs must be a whole number, got 'many'*"])
+    least = "must be a whole number of at least 400, got"
+    for said in ("many", "399", ""):
+        done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--audit-runs", said)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        assert done.stderr.lines[0] == f"ERROR: --audit-runs {least} {said!r}"
+    pytester.makeini("[pytest]\naudit_runs = zzz\n")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert done.stderr.lines[0] == f"ERROR: the setting audit_runs {least} 'zzz'"
+    assert LEAST_RUNS == auditor.LEAST_RUNS
 
 
 def test_the_plugin_loads_nothing_heavy() -> None:
@@ -115,3 +123,38 @@ def test_one_neighbour_alone_or_three_of_them_are_refused() -> None:
     mechanism.neighbours = (0, 1, 2)  # type: ignore[attr-defined] # functions carry anything
     with pytest.raises(TypeError, match="are no pair; give x and y"):
         so.assert_private(mechanism)
+
+
+def test_an_argument_that_is_none_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"^assert_private\(\) takes no 'eps'; it takes epsilon, "):
+        so.assert_private(coin(0.75), eps=1)
+    with pytest.raises(ValueError, match=r"^assert_private\(\): runs must be a whole number"):
+        so.assert_private(coin(0.75), runs=1)
+
+
+def test_a_mechanism_that_cannot_take_0_and_1_is_told_that_they_were_tried() -> None:
+    def total(values: list[int]) -> int:
+        return sum(values)
+
+    with pytest.raises(ValueError, match="no neighbours were given, so 0 and 1 were tried: give"):
+        so.assert_private(total, epsilon=1, runs=4_000)
+    with pytest.raises(ValueError, match="not iterable") as caught:
+        so.assert_private(total, 3, 4, epsilon=1, runs=4_000)
+    assert "were tried" not in str(caught.value)
+
+
+def test_the_frames_of_the_auditor_are_not_shown(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "def test_total(assert_private):\n    assert_private(lambda data: sum(data), epsilon=1)\n"
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--audit-runs", "400")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*0 and 1 were tried: give two inputs"])
+    done.stdout.no_fnmatch_line("*auditor.py*")
+
+
+def test_pairs_can_be_searched_in_a_test() -> None:
+    report = so.assert_private(
+        coin(0.75), search=True, universe=[(0, 1), (1, 0)], epsilon=1.1, runs=8_000
+    )
+    assert report.private

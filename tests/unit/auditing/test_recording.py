@@ -271,6 +271,7 @@ def test_a_draw_that_cannot_be_followed_is_counted() -> None:
     found = replay(lambda v: len(v) + round(float(RNG.laplace())), VALUES, FEWER)
     assert found.unseen == 1
     assert "not seen what 1 of the draws" in str(found)
+    assert found.verdict == "not understood"
 
 
 def test_lines_that_run_on_one_side_only_are_told_on_request() -> None:
@@ -331,7 +332,9 @@ def test_an_exact_number_that_is_added_after_the_noise_is_found() -> None:
     def twice_counted(values: Any) -> Any:
         return clipped(values).sum() + RNG.laplace(scale=2.0) + len(values)
 
-    assert replay(twice_counted, VALUES, FEWER, epsilon=1).kinds == {"no noise"}
+    found = replay(twice_counted, VALUES, FEWER, epsilon=1)
+    assert found.kinds == {"sensitivity"}
+    assert "moved by 3 in l1: that costs epsilon 1.5" in str(found)
 
 
 def test_noise_that_is_added_in_place_is_followed() -> None:
@@ -364,8 +367,13 @@ def test_differences_that_noise_hides_are_no_findings_even_if_it_cannot_be_follo
     def both(values: Any) -> Any:
         return len(values) + by_inversion(), len(values)
 
-    assert replay(noisy, VALUES, FEWER, epsilon=1).private
-    assert replay(noisy_keys, VALUES, FEWER, epsilon=1).private
+    for function in (noisy, noisy_keys):
+        found = replay(function, VALUES, FEWER, epsilon=1)
+        assert found.findings == ()
+        assert found.verdict == "not understood"
+        assert not found.private
+        line = by_inversion.__code__.co_firstlineno + 1
+        assert f"uniform (test_recording.py:{line}): it was not followed" in str(found)
     assert replay(keys, VALUES, FEWER, epsilon=1).kinds == {"output"}
     assert replay(both, VALUES, FEWER, epsilon=1).kinds == {"no noise"}
 
@@ -374,4 +382,7 @@ def test_noise_that_is_not_seen_at_all_is_noticed() -> None:
     def release(values: Any) -> Any:  # of 2^64 numbers: two are alike by chance below 1e-15
         return len(values) + secrets.randbits(64)
 
-    assert replay(release, VALUES, FEWER).private
+    found = replay(release, VALUES, FEWER)
+    assert found.findings == ()
+    assert found.verdict == "not understood"
+    assert "there is randomness not seen" in str(found)

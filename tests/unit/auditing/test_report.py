@@ -21,12 +21,19 @@ def report() -> Report:
 
 def test_a_report_says_in_words_what_was_found(report: Report) -> None:
     first, event, one, other, last = str(report).splitlines()
-    assert first.startswith("violation: claimed epsilon 0.5, delta 0.01; at least epsilon ")
-    assert first.endswith(" at 99.9000% confidence")
+    assert first.startswith("violation: promised epsilon 0.5, delta 0.01; at least epsilon ")
+    assert first.endswith(" with 99.9 % confidence")
     assert event == f"event: {report.event}"
-    assert "100.0000% of the runs on x = 0" in one
-    assert "0.0000% of the runs on y = 1" in other
-    assert last.endswith(" s")
+    assert one == "  in 2,930 of 2,930 runs on x = 0"
+    assert other == "  and in 0 of 2,930 runs on y = 1"
+    assert last.endswith(" s, stopped early: 1,000,000 were allowed")
+
+
+def test_a_report_says_that_finding_nothing_proves_nothing() -> None:
+    *_, runs, last = str(audit(lambda _data: 7, 0, 1, runs=1_000)).splitlines()
+    assert runs.startswith("1,000 runs in ")
+    assert "stopped" not in runs
+    assert "proves nothing" in last
 
 
 def test_a_report_is_json_without_loss_of_the_figures(report: Report) -> None:
@@ -41,7 +48,7 @@ def test_a_report_is_json_without_loss_of_the_figures(report: Report) -> None:
 def test_a_report_of_a_large_input_stays_short() -> None:
     report = audit(len, list(range(10_000)), list(range(9_999)))
     assert len(str(report)) < 1000
-    assert len(report.to_json()["x"]) == 200
+    assert report.to_json()["x"] == "list of 10,000: [0, 1, 2, ..., 9999]"
 
 
 def test_the_sample_and_the_edges_show_the_event(report: Report) -> None:
