@@ -147,6 +147,16 @@ class Typist:
         began, self.at = self.at, found + len(words)
         return ESCAPES.sub("", self.said)[began : self.at]
 
+    def interrupt(self, words: str) -> None:
+        """Press Ctrl-C until words appear: one that comes while a prompt is made waits for a key."""
+        end = time.monotonic() + 60
+        while words not in ESCAPES.sub("", self.said)[self.at :]:
+            assert time.monotonic() < end, f"{words!r} did not appear in {self.said!r}"
+            self.type("\x03")
+            while select.select([self.held], [], [], 2)[0]:
+                self.raw += os.read(self.held, 65_536)
+        self.at = len(ESCAPES.sub("", self.said))
+
     @property
     def said(self) -> str:
         return self.raw.decode("utf-8", "ignore")
@@ -198,8 +208,7 @@ def test_an_interrupt_cancels_and_errors_are_underlined(typist: Typist) -> None:
     typist.wait_for("sordino> ")
     typist.type("SELECT nonsense\n")
     typist.wait_for("     ... ")
-    typist.type("\x03")
-    typist.wait_for("sordino> ")
+    typist.interrupt("sordino> ")
     typist.type("SELECT agee FROM visits;\n")
     said = typist.wait_for("hint: ")
     assert "there is no column 'agee' in visits" in said

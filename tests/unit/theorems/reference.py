@@ -57,4 +57,5 @@ def renyi(pair: Pair, order: float | Real) -> Real:
 def agrees(found: float, exact: Real, digits: int = 12) -> bool:
     """Whether a result is an upper bound that is right to so many digits."""
     high = exact * (1 + mpf(10) ** -digits) + mpf(10) ** -320
-    return bool(exact * (1 - mpf(10) ** -40) <= real(found) <= high)
+    low = exact * (1 - mpf(10) ** -40) - mpf(10) ** -55  # it is worked out to some 60 places
+    return bool(low <= real(found) <= high)
