@@ -148,7 +148,7 @@ class Typist:
         return ESCAPES.sub("", self.said)[began : self.at]
 
     def interrupt(self, words: str) -> None:
-        """Press Ctrl-C until words appear: one that comes while a prompt is made waits for a key."""
+        """Press Ctrl-C until words appear: one that comes too early waits for the next key."""
         end = time.monotonic() + 60
         while words not in ESCAPES.sub("", self.said)[self.at :]:
             assert time.monotonic() < end, f"{words!r} did not appear in {self.said!r}"
