@@ -13,6 +13,7 @@ import hashlib
 import os
 from pathlib import Path
 from threading import Lock
+from weakref import WeakSet
 
 from sordino.errors import LedgerError
 from sordino.ledger.place import sync_folder
@@ -20,6 +21,9 @@ from sordino.ledger.receipt import Seen, read_seen
 
 _PLACE = 512  # bytes, which a disk writes at once
 _DIGITS = 16
+
+
+_ANCHORS: WeakSet[Anchor] = WeakSet()
 
 
 class Anchor:
@@ -33,8 +37,8 @@ class Anchor:
         self._places: dict[str, int] = {}
         self._mine: dict[int, tuple[int, bytes]] = {}  # what this process has written, by place
         self._file = -1
-        self._process = 0
-        self._locks: dict[int, Lock] = {}  # by process: one held while it forks stays held there
+        self._lock = Lock()
+        _ANCHORS.add(self)
 
     def all(self) -> dict[str, Seen]:
         """Return the newest entries that were seen, by id space.
@@ -55,7 +59,7 @@ class Anchor:
         Guarantee: none needed; it depends on what was spent alone.
         """
         try:
-            with self._lock():
+            with self._lock:
                 file = self._opened()
                 if seen.people not in self._places:
                     self._begin(file, seen)
@@ -68,10 +72,10 @@ class Anchor:
 
         Guarantee: none needed.
         """
-        if self._file >= 0 and self._process == os.getpid():
+        if self._file >= 0:
             return
         try:
-            with self._lock():
+            with self._lock:
                 self._opened()
         except OSError as error:
             raise self._broken(f"cannot be written: {error.strerror}") from None
@@ -81,19 +85,22 @@ class Anchor:
 
         Guarantee: none needed.
         """
-        with self._lock():
-            if self._file >= 0 and self._process == os.getpid():
+        with self._lock:
+            if self._file >= 0:
                 os.close(self._file)
             self._file = -1
 
-    def _lock(self) -> Lock:
-        process = os.getpid()
-        return self._locks.get(process) or self._locks.setdefault(process, Lock())
+    def begin_anew(self) -> None:
+        """Forget the file and the lock of the process that this one was forked from.
+
+        Guarantee: none needed.
+        """
+        self._file = -1
+        self._lock = Lock()  # another thread may have held the old one, and is not here
 
     def _opened(self) -> int:
-        if self._file < 0 or self._process != os.getpid():
+        if self._file < 0:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            self._process = os.getpid()
             self._places.clear()
         return self._file
 
@@ -164,3 +171,11 @@ def _parsed(place: bytes) -> Seen | None:
     except ValueError:
         return None
     return seen if _written(seen) == place and check else None
+
+
+def _after_fork() -> None:
+    for anchor in _ANCHORS:
+        anchor.begin_anew()
+
+
+os.register_at_fork(after_in_child=_after_fork)

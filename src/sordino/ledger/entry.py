@@ -59,6 +59,16 @@ class Entry(NamedTuple):
 
     hash: str
 
+    @property
+    def limits(self) -> tuple[int, int, int | None, int | None, int | None]:
+        """What only an entry of its own changes: the caps, from ``cap`` to ``others_slack``."""
+        return self[13:18]
+
+    @property
+    def own(self) -> tuple[int | None, int | None, int, int, int, int]:
+        """What holds for ``who``, from ``share`` to ``used_slack``."""
+        return self[22:28]
+
 
 FIELDS = Entry._fields
 

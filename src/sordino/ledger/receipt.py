@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from sordino.privacy.currency import Price
 
 _WRITTEN = re.compile(r"(.+):([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """Proof that a charge was made; an engine looks at data for nothing less.
 
     ``number`` is the place of the charge among the entries of its id space, and ``head`` the hash
@@ -38,8 +37,7 @@ class Receipt:
         return Seen(self.people, self.number, self.head)
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """An entry that somebody has seen: a ledger without it has been cut, exchanged or restored.
 
     >>> seen = Seen("people", 7, "ab" * 32)

@@ -157,15 +157,8 @@ def charged(
     """
     _check_fits(last, own, wanted, currency)
     before = _own(own, wanted.who)
-    after = Own(
-        before.who,
-        before.share,
-        before.share_slack,
-        before.kept,
-        before.kept_slack,
-        before.used + wanted.price,
-        before.used_slack + wanted.slack,
-    )
+    used = before.used + wanted.price, before.used_slack + wanted.slack
+    after = Own(*before[:5], *used)
     return _next(last, "charge", note, before, after, wanted=wanted)
 
 
@@ -183,17 +176,23 @@ def room(last: Entry, own: Entry | None) -> Amount:
 
     Guarantee: none needed; it depends on what was spent alone.
     """
-    mine = _own(own, "")
-    share, share_slack = mine.share, mine.share_slack
+    share, share_slack, kept, kept_slack, used, used_slack = _NONE if own is None else own.own
     if share is None:
         share, share_slack = last.others, last.others_slack
-    left = last.cap - last.spent - last.held + mine.unspent
-    left_slack = last.cap_slack - last.spent_slack - last.held_slack + mine.unspent_slack
-    return Amount(_least(left, share, mine.used), _least(left_slack, share_slack, mine.used_slack))
+    left = last.cap - last.spent - last.held
+    left_slack = last.cap_slack - last.spent_slack - last.held_slack
+    return Amount(
+        _least(left, share, kept, used), _least(left_slack, share_slack, kept_slack, used_slack)
+    )
 
 
-def _least(left: int, share: int | None, used: int) -> int:
-    return max(0, left if share is None else min(left, share - used))
+def _least(left: int, share: int | None, kept: int, used: int) -> int:
+    """Return what fits into what is left for all and for one, and is kept for nobody else."""
+    if kept > used:
+        left += kept - used
+    if share is not None and share - used < left:
+        left = share - used
+    return max(0, left)
 
 
 def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Currency) -> None:
@@ -222,15 +221,7 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
 def _own(own: Entry | None, who: str) -> Own:
     if own is None:
         return Own(who)
-    return Own(
-        who,
-        own.share,
-        own.share_slack,
-        own.kept,
-        own.kept_slack,
-        own.used,
-        own.used_slack,
-    )
+    return Own(who, *own.own)
 
 
 def _next(
@@ -246,7 +237,11 @@ def _next(
 ) -> Entry:
     """Return an entry about an analyst that follows the last one."""
     paid = _NOTHING if wanted is None else wanted
-    return Entry(  # in the order of its fields, which is twice as fast as by their names
+    held, held_slack = last.held, last.held_slack
+    if after is not before:
+        held += after.unspent - before.unspent
+        held_slack += after.unspent_slack - before.unspent_slack
+    fields = (
         last.people,
         last.number + 1,
         kind,
@@ -254,29 +249,19 @@ def _next(
         after.who,
         note.by,
         note.why,
-        paid.price,
-        paid.slack,
-        paid.plan,
-        paid.data,
+        *paid[1:],
         charge,
         body,
-        last.cap,
-        last.cap_slack,
-        last.most,
-        last.others,
-        last.others_slack,
+        *last.limits,
         last.spent + paid.price,
         last.spent_slack + paid.slack,
-        last.held - before.unspent + after.unspent,
-        last.held_slack - before.unspent_slack + after.unspent_slack,
-        after.share,
-        after.share_slack,
-        after.kept,
-        after.kept_slack,
-        after.used,
-        after.used_slack,
+        held,
+        held_slack,
+        *after[1:],
         "",
     )
+    return Entry._make(fields)
 
 
 _NOTHING = Wanted("", 0, 0, "", "")
+_NONE = Own("")[1:]

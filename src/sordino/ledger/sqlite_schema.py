@@ -20,6 +20,8 @@ def _column(name: str) -> str:
 
 
 _COLUMNS = ",\n  ".join(map(_column, FIELDS))
+# For a list of more than two SQLite builds a table with every row that is added.
+_KINDS = " OR ".join(f"kind = '{kind}'" for kind in ("charge", "answer", "share", "open", "limits"))
 _STAYED = " AND ".join(f'new."{name}" IS p."{name}"' for name in _STAYS)
 
 TABLES = (
@@ -38,7 +40,7 @@ TABLES = (
   {_COLUMNS},
   bytes BLOB,
   CHECK (id % {ROOM} = number),
-  CHECK (kind IN ('open', 'limits', 'share', 'charge', 'answer')),
+  CHECK ({_KINDS}),
   CHECK ((number = 1) = (kind = 'open')),
   CHECK ((price > 0) = (kind = 'charge')),
   CHECK (price_slack = 0 OR kind = 'charge'),
@@ -62,9 +64,7 @@ TABLES = (
 
 # Every insert pays for its triggers, so there is one for each kind of row, and it looks at each
 # other row once. That an entry is the last one needs no look: the one before it is there, and it is
-# not there itself.
-_TURN = """INSERT INTO turns SELECT who, id FROM entries
-    WHERE id = new.id - 1 AND new.number > 1 AND who NOT IN ('', new.who);"""
+# not there itself. The end of a turn is rare, and what is rare is kept out by WHEN.
 _AGAIN = "RAISE(ABORT, 'a ledger is only added to')"
 
 TRIGGERS = (
@@ -95,7 +95,6 @@ END""",
       OR new.held != coalesce(p.held, 0) OR new.held_slack != coalesce(p.held_slack, 0)
       THEN RAISE(ABORT, 'the sums of an entry follow from the one before') END
   FROM (SELECT 1) LEFT JOIN entries AS p ON p.id = new.id - 1 AND new.number > 1;
-  {_TURN}
 END""",  # noqa: S608 - names of our own
     f"""CREATE TRIGGER entries_of_somebody BEFORE INSERT ON entries WHEN new.who != '' BEGIN
   SELECT CASE
@@ -129,8 +128,11 @@ END""",  # noqa: S608 - names of our own
     LEFT JOIN entries AS o ON o.id = CASE WHEN p.who = new.who THEN p.id ELSE (
       SELECT max(id) FROM turns WHERE who = new.who AND id BETWEEN new.id - new.number AND new.id)
     END;
-  {_TURN}
 END""",  # noqa: S608 - names of our own
+    """CREATE TRIGGER entries_of_another BEFORE INSERT ON entries WHEN new.number > 1
+  AND (SELECT who FROM entries WHERE id = new.id - 1) NOT IN ('', new.who) BEGIN
+  INSERT INTO turns SELECT who, id FROM entries WHERE id = new.id - 1;
+END""",
     """CREATE TRIGGER entries_paid_for BEFORE INSERT ON entries WHEN new.kind = 'answer' BEGIN
   SELECT RAISE(ABORT, 'an answer is paid for by a charge of its own')
   WHERE NOT EXISTS (SELECT 1 FROM entries AS c

@@ -231,18 +231,18 @@ COUNTING: dict[str, Mutant] = {
     "a negative slack is a refund": _of(_FITS, " or wanted.slack < 0", ""),
     "one question may cost all": _of(_FITS, "if last.most is not None and", "if False and"),
     "the share of an analyst is ignored": _of(
-        rules._least, "left if share is None else min(left, share - used)", "left"
+        rules._least, "if share is not None and", "if False and"
     ),
     "whoever has no share has everything": _of(
         rules.room, "share, share_slack = last.others, last.others_slack", "pass"
     ),
     "two limits are taken for each other": _of(
         _NEXT,
-        "last.others,\n        last.others_slack,",
-        "last.others_slack,\n        last.others,",
+        "*last.limits,",
+        "*last.limits[:3], *last.limits[:2:-1],",
     ),
     "what is kept for others is spent": _of(
-        rules.room, "last.cap - last.spent - last.held + mine.unspent", "last.cap - last.spent"
+        rules.room, "last.cap - last.spent - last.held", "last.cap - last.spent"
     ),
     "other data begins anew": _of(
         _NEXT,

@@ -159,7 +159,7 @@ def test_a_fork_in_the_midst_of_writing_does_not_hang_the_child(tmp_path: Path) 
         anchor.write(seen(2))
         anchor.close()
 
-    with anchor._lock():
+    with anchor._lock:
         assert ended(work) == 0
     assert anchor.all().get("people") == seen(2)
     anchor.close()

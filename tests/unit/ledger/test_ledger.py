@@ -2,7 +2,6 @@
 """One charge, one answer; the same question again is free; what is no charge is refused."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -41,10 +40,10 @@ def test_a_charge_pays_for_one_answer(ledger: Ledger) -> None:
 def test_an_answer_needs_a_charge(ledger: Ledger) -> None:
     receipt = pay(ledger)
     for wrong in (
-        replace(receipt, number=receipt.number + 1),
-        replace(receipt, number=0),
-        replace(receipt, head="0" * 64),
-        replace(receipt, people="staff"),
+        receipt._replace(number=receipt.number + 1),
+        receipt._replace(number=0),
+        receipt._replace(head="0" * 64),
+        receipt._replace(people="staff"),
     ):
         with pytest.raises(LedgerError, match="no charge that this receipt is for"):
             ledger.record(wrong, b"answer")
@@ -52,7 +51,7 @@ def test_an_answer_needs_a_charge(ledger: Ledger) -> None:
         first = pages.entry("people", 1)
     assert first is not None
     with pytest.raises(LedgerError):
-        ledger.record(replace(receipt, number=1, head=first.hash), b"answer")
+        ledger.record(receipt._replace(number=1, head=first.hash), b"answer")
     assert ledger.find("people", **ASKED) is None
 
 
