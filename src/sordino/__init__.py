@@ -45,6 +45,7 @@ __all__ = [
     "dbapi",
     "explain_composition",
     "fresh_secret",
+    "local",
     "losses",
     "median",
     "open",
@@ -65,7 +66,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sordino import dbapi, sensitivity, theorems
+    from sordino import dbapi, local, sensitivity, theorems
     from sordino.answer import Answer
     from sordino.auditing import assert_private, audit, replay, verify_law
     from sordino.exact.hashing import fresh_secret
@@ -124,10 +125,10 @@ else:
         "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
         "sordino.session": ("Session", "open", "table"),
         "sordino.theorems.explain": ("explain_composition",),
-        "sordino": ("dbapi", "sensitivity", "theorems"),
+        "sordino": ("dbapi", "local", "sensitivity", "theorems"),
     }  # fmt: skip
     _NAMES = {"open": "open_catalog"}  # inside the package the built-in keeps its name
-    _MODULES = ("dbapi", "losses", "sensitivity", "smooth", "theorems")
+    _MODULES = ("dbapi", "local", "losses", "sensitivity", "smooth", "theorems")
 
     def __getattr__(name):
         """Load a name when it is first used, so that `import sordino` stays fast."""

@@ -5,45 +5,16 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from sordino.theorems.counts import highest, lowest
+
 Floats: TypeAlias = npt.NDArray[np.float64]
-Counts: TypeAlias = "int | npt.NDArray[Any]"
 
 _RARE = 64  # hits below which an event is rare
-
-
-def lowest(hits: Counts, runs: int, alpha: float) -> Floats:
-    """Return the least probability that so many hits allow, wrong with chance at most alpha.
-
-    >>> float(lowest(900, 1000, 0.025))
-    0.8797120634813074
-
-    Guarantee: none needed; it sees counts of invented data only.
-    """
-    from scipy.special import betaincinv  # scipy is slow to load, and only an audit needs it
-
-    hits = np.asarray(hits, dtype=np.float64)
-    inner = np.maximum(hits, 1.0)
-    return np.where(hits > 0, betaincinv(inner, runs - inner + 1.0, alpha), 0.0)
-
-
-def highest(hits: Counts, runs: int, alpha: float) -> Floats:
-    """Return the largest probability that so many hits allow, wrong with chance at most alpha.
-
-    >>> round(float(highest(0, 1000, 0.025)), 12)
-    0.003682083897
-
-    Guarantee: none needed; it sees counts of invented data only.
-    """
-    from scipy.special import betainccinv  # scipy is slow to load, and only an audit needs it
-
-    hits = np.asarray(hits, dtype=np.float64)
-    inner = np.minimum(hits, runs - 1.0)
-    return np.where(hits < runs, betainccinv(inner + 1.0, runs - inner, alpha), 1.0)
 
 
 def least_epsilon(

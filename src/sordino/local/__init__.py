@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The local model: each person randomizes, and nobody who counts need be trusted."""
+
+from sordino.local.best import best, candidates
+from sordino.local.client import Client
+from sordino.local.estimate import Estimate
+from sordino.local.hadamard import Hadamard
+from sordino.local.hashing import Hashing
+from sordino.local.protocol import Protocol
+from sordino.local.reports import Reports, joined, read_reports
+from sordino.local.response import Response
+from sordino.local.server import Server
+from sordino.local.subset import Subset
+from sordino.local.unary import Unary
+
+__all__ = [
+    "Client",
+    "Estimate",
+    "Hadamard",
+    "Hashing",
+    "Protocol",
+    "Reports",
+    "Response",
+    "Server",
+    "Subset",
+    "Unary",
+    "best",
+    "candidates",
+    "joined",
+    "read_reports",
+]

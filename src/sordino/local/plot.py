@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of the local model: frequencies with intervals, and errors against people."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sordino.local.estimate import Estimate
+    from sordino.local.protocol import Protocol
+
+_MOST_BARS = 30
+_LONGEST = 28  # places of a label
+_BAR, _ERROR, _GRID, _QUIET = "#79b7a0", "#26332e", "#e6e6e6", "#6b6b6b"
+_LINES = ("#2f7f67", "#c2703d", "#4f6bb0", "#8a5a9e", "#9b8a2f")
+_PEOPLE = (100, 10_000_000)
+
+
+def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -> Any:
+    """Draw frequencies with their intervals, the largest on top.
+
+    Guarantee: none needed; it is made of private reports.
+    """
+    figure = _figure()
+    order = np.argsort(-estimate.frequencies, kind="stable")[:_MOST_BARS]
+    names = [_safe(str(estimate.labels[place])) for place in order.tolist()]
+    shares = 100 * estimate.frequencies[order]
+    ends = 100 * np.array([estimate.low[order], estimate.high[order]])
+    longest = max(map(len, names))
+    figure.set_size_inches(5.2 + 0.075 * longest, 1.3 + 0.3 * len(names))
+    axes = figure.subplots()
+    places = np.arange(len(names))
+    axes.barh(places, np.maximum(shares, 0), color=_BAR, height=0.62, zorder=2)
+    lengths = np.maximum(np.array([shares - ends[0], ends[1] - shares]), 0)
+    axes.errorbar(shares, places, xerr=lengths, fmt="none", ecolor=_ERROR, capsize=3, zorder=3)
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.set_xlim(left=min(0.0, float(shares.min())))
+    axes.set_xlabel("percent of the people")
+    _quiet(axes, "x")
+    left_out = len(estimate) - len(names)
+    caption = estimate.words + (f"; {left_out} more categories are not shown" if left_out else "")
+    figure.supxlabel(caption, fontsize=8, color=_QUIET, x=0.01, ha="left")
+    return _saved(figure, path)
+
+
+def draw_errors(
+    protocols: Sequence[Protocol],
+    path: str | PathLike[str] | None = None,
+    *,
+    people: tuple[int, int] = _PEOPLE,
+) -> Any:
+    """Draw the standard error of a rare category against the number of people, for each protocol.
+
+    Guarantee: none needed; public inputs only.
+    """
+    figure = _figure()
+    figure.set_size_inches(6.4, 3.8)
+    axes = figure.subplots()
+    many = np.geomspace(*people, 60)
+    for protocol, colour in zip(protocols, _LINES, strict=False):
+        errors = 100 * np.sqrt(float(protocol.variance()) / many)
+        axes.loglog(many, errors, color=colour, label=protocol.words, linewidth=1.8)
+    axes.set_xlabel("people")
+    axes.set_ylabel("standard error, in points of a percentage")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    _quiet(axes, "both")
+    axes.legend(frameon=False, fontsize=9)
+    return _saved(figure, path)
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure  # an extra
+    except ImportError:
+        raise ImportError("plot needs matplotlib: pip install 'sordino[plot]'") from None
+    return Figure(layout="constrained")
+
+
+def _quiet(axes: Any, lines: str) -> None:
+    axes.grid(axis=lines, color=_GRID, zorder=0)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _safe(label: str) -> str:
+    text = label if label.isprintable() else ascii(label)[1:-1]
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return text.replace("$", r"\$")
+
+
+def _saved(figure: Any, path: str | PathLike[str] | None) -> Any:
+    if path is not None:
+        with warnings.catch_warnings():
+            # A letter that the font lacks is drawn as a box; there is nothing to be done about it.
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+            figure.savefig(path, dpi=150)
+    return figure

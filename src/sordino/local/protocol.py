@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all protocols for categories share: two chances, from which everything else follows.
+
+A report supports some of the categories: its own category with the chance ``truth``, each other
+one with the chance ``other``. A server counts, for each category, the reports that support it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.rational import Integer, Number, finite, positive_whole, written
+from sordino.local.client import Client
+from sordino.local.domain import Codes, Domain, Label, read_domain
+from sordino.local.odds import odds_of, read_epsilon
+from sordino.local.server import Server
+from sordino.privacy import losses
+from sordino.privacy.loss import Loss
+
+Counts = npt.NDArray[np.int64]
+Channel = dict[Any, tuple[Fraction, ...]]
+
+
+class Protocol(ABC):
+    """A way in which people answer so that nobody, not even who asks, learns what is true of them.
+
+    Guarantee:
+        Neighbours: any two values of one person.
+        Loss: every report is epsilon-private, whatever is done with it.
+        Numerics: every probability is a fraction, and drawn exactly.
+        Proof: docs/proofs/local.md, theorem 1.
+    """
+
+    truth: Fraction  # the chance that a report supports the category of its person
+    other: Fraction  # the chance that it supports any other category
+
+    def __init__(self, categories: object, *, epsilon: Number) -> None:
+        self.domain: Domain = read_domain(categories)
+        self.epsilon = read_epsilon(epsilon)
+        self.odds = odds_of(self.epsilon)
+
+    def __repr__(self) -> str:
+        return f"<{self.words}: {len(self.domain)} categories, epsilon {written(self.epsilon)}>"
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The name of the protocol in words."""
+
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """How many bits one report has."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many counts a server keeps."""
+
+    @abstractmethod
+    def draw(self, codes: Codes) -> npt.NDArray[Any]:
+        """Return one report for each code.
+
+        Guarantee: as for Protocol.
+        """
+
+    @abstractmethod
+    def accepts(self, data: npt.NDArray[Any]) -> bool:
+        """Tell whether an array can be one of reports of this protocol.
+
+        Guarantee: none needed; each report is already private.
+        """
+
+    @abstractmethod
+    def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
+        """Add reports to the counts of a server.
+
+        Guarantee: none needed; each report is already private.
+        """
+
+    def supports(self, counts: Counts, people: int) -> Counts:  # noqa: ARG002 - some need it
+        """Return how many reports support each category.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return counts
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """Return, for every report there can be, its chance given each category.
+
+        Guarantee: none needed; public inputs only.
+        """
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The categories, in their order."""
+        return tuple(self.domain.labels)
+
+    @property
+    def loss(self) -> Loss:
+        """What one report can reveal."""
+        return losses.pure(epsilon=self.epsilon)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A name that any other protocol, epsilon or list of categories does not have."""
+        labels = self.domain.labels
+        stated = len(labels) if isinstance(labels, range) else list(labels)
+        about = [type(self).__name__, str(self.epsilon), stated, *self._details()]
+        return hashlib.sha256(json.dumps(["sordino local 1", *about]).encode()).hexdigest()[:32]
+
+    def _details(self) -> tuple[str, ...]:
+        """Return what else tells one protocol of this kind from another."""
+        return ()
+
+    def client(self) -> Client:
+        """Return what runs on the device of a person.
+
+        Guarantee: as for Protocol.
+        """
+        return Client(self)
+
+    def server(self) -> Server:
+        """Return what counts reports.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return Server(self)
+
+    def variance(self, frequency: Number = 0) -> Fraction:
+        """Return the variance of an estimated frequency, times the number of people.
+
+        It is that of the coins alone: who the people are is taken as given.
+
+        Guarantee: none needed; public inputs only.
+        """
+        share = finite("frequency", frequency)
+        if not 0 <= share <= 1:
+            raise ValueError(f"frequency must lie between 0 and 1, got {written(share)}")
+        own, others = self.truth * (1 - self.truth), self.other * (1 - self.other)
+        return (share * own + (1 - share) * others) / (self.truth - self.other) ** 2
+
+    def standard_error(self, people: Integer, *, frequency: Number = 0) -> float:
+        """Return the standard error of an estimated frequency, before anything is collected.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return math.sqrt(self.variance(frequency) / positive_whole("people", people))
+
+    def total_error(self, people: Integer) -> float:
+        """Return the expected sum of squared errors over all categories, whatever is true.
+
+        Guarantee: none needed; public inputs only.
+        """
+        rest = (len(self.domain) - 1) * self.variance(0)
+        return float((self.variance(1) + rest) / positive_whole("people", people))
