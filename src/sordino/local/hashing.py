@@ -112,9 +112,7 @@ class Hashing(Protocol):
         """
         prime = np.uint32(self.prime)
         for start in range(0, len(data), _AT_ONCE):
-            step, value, bucket = (
-                np.ascontiguousarray(c) for c in data[start : start + _AT_ONCE].T
-            )
+            step, value, bucket = data[start : start + _AT_ONCE].T.copy()
             first, width = self._edges[bucket], self._widths[bucket]
             turned, inside = np.empty_like(value), np.empty(value.size, dtype=np.bool_)
             for category in range(counts.size):
