@@ -18,12 +18,14 @@ from sordino.ledger import forks
 from sordino.ledger.ledger import Ledger
 from tests.attack import ledger_laws as own
 from tests.attack.ledger_laws import Lab, place_of
+from tests.contract import test_following as following
 from tests.contract import test_ledger_limits as limits
 from tests.contract import test_ledger_tables as tables
 from tests.contract import test_ledgers as laws
 from tests.contract.ledgers import Place, allowed, charge, shares
 from tests.unit.ledger import test_chain as chains
 from tests.unit.ledger import test_entry as entries
+from tests.unit.ledger import test_following as statements
 from tests.unit.ledger import test_ledger as ledgers
 from tests.unit.ledger import test_sqlite as files
 from tests.unit.ledger.samples import in_memory
@@ -104,6 +106,30 @@ CHECKS: dict[str, Check] = {
     "nobody else adds to a file meanwhile": partial(own.nobody_else_adds_meanwhile, kind="sqlite"),
     "nobody else adds to a database meanwhile": partial(
         own.nobody_else_adds_meanwhile, kind="postgres"
+    ),
+    "two may charge and record in any turns": _law(
+        following.test_two_ledgers_may_charge_and_record_in_any_turns
+    ),
+    "two may charge and record in a file in any turns": _law(
+        following.test_two_ledgers_may_charge_and_record_in_any_turns, kind="sqlite"
+    ),
+    "limits that others change hold at once": _law(
+        following.test_limits_that_another_one_changes_hold_at_once
+    ),
+    "an answer follows its own charge": _law(
+        following.test_a_charge_that_was_just_made_pays_for_one_answer
+    ),
+    "entries in a file that replace others are refused": _test(
+        statements.test_entries_in_a_file_that_replace_those_seen_are_refused
+    ),
+    "an open transaction swallows nothing": _test(
+        statements.test_a_transaction_that_an_interrupt_left_open_does_not_swallow_an_entry
+    ),
+    "limits are compared before a charge follows": _test(
+        statements.test_limits_are_compared_although_the_newest_entry_is_known
+    ),
+    "terms are compared again after an opening was undone": _test(
+        statements.test_terms_are_compared_again_after_an_opening_that_was_undone
     ),
     "a child loses nothing when its parent closes": own.a_child_loses_nothing,
     "a file that is exchanged is used no more": _test(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -87,14 +88,19 @@ def a_disk_may_fail(lab: Lab) -> None:
     store = SqliteStore(path, driver=disk.driver())
     with closing(Ledger(store, terms(), anchor=Anchor(anchor))) as ledger:
         seen = [pay(ledger)]
-        for make, kind in ((full, "write"), (error(apsw.SQLITE_IOERR_FSYNC), "sync")):
+        for make, kind, who in (
+            (full, "write", "ann"),  # whose entry is the newest
+            (error(apsw.SQLITE_IOERR_FSYNC), "sync", "ann"),
+            (full, "write", "bob"),
+            (error(apsw.SQLITE_IOERR_FSYNC), "sync", "eve"),
+        ):
             disk.fault = Fault(make, after=0, kinds=(kind,))  # type: ignore[arg-type]  # they are
             try:
                 with pytest.raises(LedgerError, match="the disk"):
-                    pay(ledger)
+                    pay(ledger, who=who)
             finally:
                 disk.fault = None
-            seen.append(pay(ledger))
+            seen.append(pay(ledger, who=who))
     with closing(Ledger(SqliteStore(path), terms(), anchor=Anchor(anchor))) as ledger:
         for receipt in seen:
             ledger.hold_to(receipt.seen)
@@ -142,9 +148,12 @@ def _end() -> None:
 
 
 def somebody_may_be_faster(lab: Lab) -> None:
-    """Let another one spend all that is left, right before a charge takes the lock."""
-    for kind in ("memory", "file"):
-        path = lab.folder / "ledger"
+    """Let another one spend all that is left, right before a charge takes the lock.
+
+    Be it of the analyst whose entry is the newest, or of somebody else.
+    """
+    for kind, who in product(("memory", "file"), ("ann", "eve")):
+        path = lab.folder / f"ledger of {who}"
         inner = MemoryStore() if kind == "memory" else SqliteStore(path)
         other = Ledger(inner if kind == "memory" else SqliteStore(path), terms())
         spent: list[str] = []
@@ -154,10 +163,10 @@ def somebody_may_be_faster(lab: Lab) -> None:
                 pay(other, spent.pop(), who="bob")
 
         with closing(Ledger(FaultyStore(inner, reached), terms())) as ledger, closing(other):
-            ledger.record(pay(ledger, "0.25"), b"answer")
+            ledger.record(pay(ledger, "0.25", who="ann"), b"answer")
             spent.append("0.75")
             with pytest.raises(BudgetExceeded, match="epsilon 0 is left"):
-                pay(ledger, "0.25")
+                pay(ledger, "0.25", who=who)
             (found,) = verify(other)
             assert found.spent.nanos == 10**9
 

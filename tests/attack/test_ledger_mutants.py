@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of the ledger find faults: 61 are put in, and each of them is found.
+"""The tests of the ledger find faults: 72 are put in, and each of them is found.
 
 Each mutant is held to the checks that are aimed at it, and all of them complain. Without a mutant
 no check does.
@@ -34,6 +34,8 @@ FOUND = {  # by each check; what may get lost is found by looking at the writes
     "a disk may fail": (
         "a commit that failed is taken for one that did not",
         "the anchor is written before the commit",
+        "an entry that the disk refused is taken for added",
+        "the anchor is written before an entry follows",
     ),
     "a worker may end at every point": (
         "an answer is given before it is recorded",
@@ -46,7 +48,27 @@ FOUND = {  # by each check; what may get lost is found by looking at the writes
     ),
     "nobody else adds to a file meanwhile": ("a transaction begins without a lock",),
     "nobody else adds to a database meanwhile": ("no row is locked in PostgreSQL",),
-    "somebody may be faster": ("a charge is checked before the lock is taken",),
+    "somebody may be faster": (
+        "a charge is checked before the lock is taken",
+        "an entry that came too late is taken for added",
+    ),
+    "two may charge and record in any turns": ("a charge follows the entry of another analyst",),
+    "two may charge and record in a file in any turns": (
+        "an entry that came too late is taken for added",
+    ),
+    "limits that others change hold at once": ("limits that others have raised are not noticed",),
+    "an answer follows its own charge": (
+        "an answer follows a charge that is not its own",
+        "an answer follows an answer",
+    ),
+    "entries in a file that replace others are refused": ("the newest entry is not compared",),
+    "an open transaction swallows nothing": (
+        "an entry is added to a transaction that was left open",
+    ),
+    "limits are compared before a charge follows": ("a charge follows before terms are compared",),
+    "terms are compared again after an opening was undone": (
+        "terms that were compared with what is undone count",
+    ),
     "a child loses nothing when its parent closes": ("a connection is kept over a fork",),
     "a file that is exchanged is used no more": ("a file that was exchanged is not noticed",),
     "nothing is changed or deleted": (

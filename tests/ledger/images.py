@@ -69,7 +69,7 @@ class Done(NamedTuple):
 
 def ask(book: Ledger, number: int, log: list[Event] | None = None) -> Done:
     """Charge and, mostly, record; what was acknowledged is marked in the log."""
-    people, who = PEOPLE[number % 7 == 0], ANALYSTS[number % 3]
+    people, who = PEOPLE[number % 7 == 0], ANALYSTS[number // 2 % 3]  # in turns of two
     plan = f"plan {number} " + "x" * (number % 5)
     done = Done(charge(book, people, who, plan), answered=False)
     if log is not None:

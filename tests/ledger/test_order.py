@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,32 +29,39 @@ TESTED, SOAKED = 100, 1_000
 
 
 @contextmanager
-def watched(folder: Path, log: list[Event], instead: tuple[str, str]) -> Iterator[so.Session]:
-    """Open a session whose ledger lies on a disk that is watched."""
+def watched(
+    folder: Path, log: list[Event], instead: tuple[str, str]
+) -> Iterator[tuple[so.Session, so.Session]]:
+    """Open sessions of two analysts whose ledger lies on a disk that is watched."""
     catalog = frame_catalog(FRAME, unit="row", keys={"ward": ["a", "b"]}, epsilon=1_000)
     driver = Disk(log).driver(instead=instead, checkpoint=40)
     store = SqliteStore(folder / "study.ledger", driver=driver)
     book = Ledger(store, terms_of(catalog), anchor=Anchor(folder / "study.heads"))
-    with open_catalog(catalog, ledger=book) as session:
-        yield session
+    with (
+        open_catalog(catalog, ledger=book, who="ann") as ann,
+        open_catalog(catalog, ledger=book, who="bob") as bob,
+    ):
+        yield ann, bob
 
 
 def too_early(folder: Path, answers: int, instead: tuple[str, str] = ("", "")) -> list[int]:
     """Ask so many questions; return which responses came before the log was synced.
 
     For each there must be two syncs of the log that nothing is written after: one before the engine
-    is asked, for the charge, and one before the response, for the answer.
+    is asked, for the charge, and one before the response, for the answer. An analyst asks twice
+    before the other does, so that some charges follow an entry of theirs and some do not.
     """
     log: list[Event] = []
-    with watched(folder, log, instead) as session:
-        run = session._engine.run
+    with watched(folder, log, instead) as sessions:
+        for session in sessions:
 
-        def looked(*about: object, **more: object) -> object:
-            log.append(Event("mark", "look"))
-            return run(*about, **more)  # type: ignore[arg-type]  # whatever a session passes on
+            def looked(*about: object, run: Any = session._engine.run, **more: object) -> object:
+                log.append(Event("mark", "look"))
+                return run(*about, **more)
 
-        session._engine.run = looked  # type: ignore[method-assign,assignment]  # to see when
+            session._engine.run = looked  # type: ignore[method-assign,assignment]  # to see when
         for number in range(answers):
+            session = sessions[number // 2 % 2]
             session.ask("SELECT ward, COUNT(*) FROM data GROUP BY ward", epsilon=0.1, fresh=True)
             log.append(Event("mark", "response", number))
     early, unsynced, synced = [], 0, 0
@@ -91,11 +99,14 @@ ASKING = """
 import os, sys
 import sordino as so
 keys = {{"ward": ["a", "b"]}}
-data = so.table({frame!r}, unit="row", keys=keys, epsilon=1000, ledger=sys.argv[1])
+about = dict(unit="row", keys=keys, epsilon=1000, ledger=sys.argv[1])
+tables = [so.table({frame!r}, **about) for _ in range(2)]
 for number in range(int(sys.argv[2])):
+    data = tables[number // 3 % 2]  # each adds after its own entries and after those of the other
     data.ask("SELECT ward, COUNT(*) FROM data GROUP BY ward", epsilon=0.1, fresh=True)
     os.write(1, b"response\\n")
-data.close()
+for data in tables:
+    data.close()
 """
 TRACED = "trace=write,pwrite64,fsync,fdatasync,openat"
 

@@ -7,7 +7,7 @@ from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.entry import Digest, Entry, first_hash, hash_of
 from sordino.ledger.receipt import Seen
-from sordino.ledger.store import Pages
+from sordino.ledger.store import Pages, Store
 
 
 class Chain:
@@ -96,9 +96,24 @@ class Chain:
         Guarantee: none needed; it depends on what was spent alone.
         """
         before = self.first(pages, draft.people) if last is None else last.hash
-        entry = Entry._make((*draft[:-1], hash_of(draft, before, self.digest)))
+        entry = self._hashed(draft, before)
         pages.append(entry, body)
         return entry
+
+    def follow(
+        self, store: Store, draft: Entry, last: Entry, body: bytes | None = None
+    ) -> Entry | None:
+        """Add an entry with its hash if ``last`` is the newest, and return it; else return None.
+
+        Guarantee: none needed; it depends on what was spent alone.
+        """
+        self.ready()
+        entry = self._hashed(draft, last.hash)
+        try:
+            return entry if store.follow(last, entry, body) else None
+        except BaseException:
+            store.settle()  # an interrupt may come before a store does it
+            raise
 
     def ready(self) -> None:
         """Refuse to go on if the anchor could not be written: the charge would be for nothing.
@@ -159,6 +174,9 @@ class Chain:
         Guarantee: none needed; public inputs only.
         """
         return first_hash(self.identity, people, self.currency(pages, people), self.digest)
+
+    def _hashed(self, draft: Entry, before: str) -> Entry:
+        return Entry._make((*draft[:-1], hash_of(draft, before, self.digest)))
 
     def close(self) -> None:
         """Let go of the anchor.

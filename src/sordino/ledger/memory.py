@@ -11,6 +11,7 @@ from threading import RLock
 
 from sordino.errors import LedgerError
 from sordino.ledger.entry import Entry
+from sordino.ledger.store import compare_and_add
 
 
 class MemoryStore:
@@ -50,6 +51,10 @@ class MemoryStore:
                 self._spaces = spaces
                 self._cut(people, many, bodies)
                 raise
+
+    def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+        """Add an entry if ``last`` is the newest; else add nothing."""
+        return compare_and_add(self, last, entry, body)
 
     def spaces(self) -> dict[str, str]:
         """Return the currency of every id space that was opened, by its name."""

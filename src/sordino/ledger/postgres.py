@@ -11,8 +11,10 @@ from threading import RLock
 from typing import Any, TypeAlias
 
 from sordino.errors import LedgerError
+from sordino.ledger.entry import Entry
 from sordino.ledger.postgres_pages import PostgresPages
 from sordino.ledger.postgres_schema import MIGRATIONS, SCHEMA
+from sordino.ledger.store import compare_and_add
 
 try:
     import psycopg
@@ -100,6 +102,10 @@ class PostgresStore:
         with self._transaction(_WRITE) as pages:
             pages.lock(people)
             yield pages
+
+    def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+        """Add an entry if ``last`` is the newest; else add nothing."""
+        return compare_and_add(self, last, entry, body)
 
     def check(self) -> None:
         """Look whether the triggers are those that the ledger was made with."""

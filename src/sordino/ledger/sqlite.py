@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from sordino.errors import LedgerError
-from sordino.ledger.entry import FIELDS, Entry
+from sordino.ledger.entry import Entry
 from sordino.ledger.forks import STORES, check_not_inherited
 from sordino.ledger.place import beside, check_place, create, inode, resolved
 from sordino.ledger.sqlite_file import (
@@ -22,33 +22,25 @@ from sordino.ledger.sqlite_file import (
     check_pages,
     check_triggers,
     explained,
+    is_refused,
     make_file,
     open_file,
     said,
 )
 from sordino.ledger.sqlite_schema import MIGRATIONS, ROOM
+from sordino.ledger.sqlite_statements import (
+    ANALYSTS,
+    ASKED,
+    ENTRIES,
+    ENTRY,
+    FOLLOW,
+    HEAD,
+    INSERT,
+    LAST,
+    LAST_OF,
+    PAID,
+)
 
-_NAMES = ", ".join(f'"{name}"' for name in FIELDS)
-_SELECT = f"SELECT {_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
-_INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))}, ?)"  # noqa: S608
-_LAST = _SELECT + "id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
-_HEAD = "SELECT number, hash FROM entries WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
-_TURN = "(SELECT max(id) FROM turns WHERE who = ? AND id BETWEEN ? AND ?)"
-_LAST_OF = f"{_SELECT} id = {_TURN}"
-_ENTRY = _SELECT + "id = ?"
-_ENTRIES = _SELECT + "id BETWEEN ? AND ? ORDER BY id LIMIT ?"
-_ASKED = (
-    _SELECT + "plan = ? AND kind = 'answer' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
-    "ORDER BY charge DESC LIMIT 1"
-)
-_PAID = (
-    "SELECT 1 FROM entries WHERE plan = ? AND kind = 'answer' AND charge = ? AND id BETWEEN ? AND ?"
-)
-_ANALYSTS = (  # from name to name along the index, however many entries each has
-    "WITH RECURSIVE names (who) AS (SELECT min(who) FROM turns UNION ALL "
-    "SELECT (SELECT min(who) FROM turns WHERE who > names.who) FROM names "
-    "WHERE names.who IS NOT NULL) SELECT who FROM names WHERE who IS NOT NULL"
-)
 _AT_ONCE = 1_000  # entries
 _PATIENCE = 60  # seconds to wait for other threads
 _UNSEEN = 0.01  # seconds for which the files keep their names, because a look costs more than a row
@@ -102,6 +94,29 @@ class SqliteStore:
         del people
         return _Transaction(self, "BEGIN IMMEDIATE")
 
+    def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+        """Add an entry by one statement, if ``last`` is the newest; else add nothing.
+
+        A statement on its own is a transaction. SQLite takes the lock for writing before it reads,
+        and waits for it as for ``write``; the statement looks at the newest entry under that lock;
+        and it has synced the log when it is done. So nobody can add between the look and the entry,
+        and nothing is left to be ended. What a rule refuses is not added, whichever rule it was.
+        """
+        self._take()
+        try:
+            self._prepare()
+            place = self._first(entry.people) + entry.number
+            told = place, *entry[:-1], last.hash, entry.hash, body
+            self._connection.execute(FOLLOW, told)
+        except BaseException as error:
+            self.settle()
+            if is_refused(error, self._driver):
+                return False
+            self._explain(error)
+            raise
+        self._lock.release()
+        return True
+
     def spaces(self) -> dict[str, str]:
         """Return the currency of every id space that was opened, by its name."""
         found = self._all("SELECT people, currency FROM spaces ORDER BY people")
@@ -123,12 +138,12 @@ class SqliteStore:
     def last(self, people: str) -> Entry | None:
         """Return the newest entry of an id space."""
         first = self._first(people)
-        return _entry(self._one(_LAST, first, first + ROOM - 1))
+        return _entry(self._one(LAST, first, first + ROOM - 1))
 
     def head(self, people: str) -> tuple[int, str] | None:
         """Return the number and the hash of the newest entry of an id space."""
         first = self._first(people)
-        found: tuple[int, str] | None = self._one(_HEAD, first, first + ROOM - 1)
+        found: tuple[int, str] | None = self._one(HEAD, first, first + ROOM - 1)
         return found
 
     def last_of(self, people: str, who: str) -> Entry | None:
@@ -137,35 +152,35 @@ class SqliteStore:
         if last is None or last.who == who:
             return last
         first = self._first(people)
-        return _entry(self._one(_LAST_OF, who, first, first + ROOM - 1))
+        return _entry(self._one(LAST_OF, who, first, first + ROOM - 1))
 
     def entry(self, people: str, number: int) -> Entry | None:
         """Return an entry by its number."""
         inside = 0 < number < ROOM
-        return _entry(self._one(_ENTRY, self._first(people) + number)) if inside else None
+        return _entry(self._one(ENTRY, self._first(people) + number)) if inside else None
 
     def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
         """Return the entries of an id space in their order, without holding them all."""
         start = self._first(people)
-        while rows := self._all(_ENTRIES, start + first, start + ROOM - 1, _AT_ONCE):
+        while rows := self._all(ENTRIES, start + first, start + ROOM - 1, _AT_ONCE):
             yield from map(Entry._make, rows)
             first = rows[-1][1] + 1
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
         """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         first = self._first(people)
-        return _entry(self._one(_ASKED, plan, first, first + ROOM - 1, who, data))
+        return _entry(self._one(ASKED, plan, first, first + ROOM - 1, who, data))
 
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         last = self.last(people)
-        named = {who for (who,) in self._all(_ANALYSTS) if self.last_of(people, who) is not None}
+        named = {who for (who,) in self._all(ANALYSTS) if self.last_of(people, who) is not None}
         return sorted(named | ({last.who} if last is not None and last.who else set()))
 
     def append(self, entry: Entry, body: bytes | None = None) -> None:
         """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         place = self._first(entry.people) + entry.number
-        self._connection.execute(_INSERT, (place, *entry, body))
+        self._connection.execute(INSERT, (place, *entry, body))
 
     def body(self, entry: Entry) -> bytes | None:
         """Return the bytes of the answer that an entry speaks of."""
@@ -176,7 +191,7 @@ class SqliteStore:
     def is_paid(self, charge: Entry) -> bool:
         """Tell whether the answer that a charge pays for has been recorded."""
         first = self._first(charge.people)
-        found = self._one(_PAID, charge.plan, charge.number, first, first + ROOM - 1)
+        found = self._one(PAID, charge.plan, charge.number, first, first + ROOM - 1)
         return found is not None
 
     def bodies(self, people: str) -> int:
@@ -207,16 +222,9 @@ class SqliteStore:
 
     def begin(self, how: str) -> None:
         """Begin a transaction; it is ended by ``end`` on the same thread."""
-        if not self._lock.acquire(timeout=_PATIENCE):
-            raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
+        self._take()
         try:
-            if self._process != os.getpid() or self._looked + _UNSEEN < monotonic():
-                self._check_file()
-                self._check_open()
-                self._looked = monotonic()
-            if self._connection.in_transaction:  # an interrupt came before its end
-                self._places.clear()
-                self._connection.execute("ROLLBACK")
+            self._prepare()
             self._connection.execute(how)
         except BaseException as error:
             self.settle()
@@ -253,6 +261,20 @@ class SqliteStore:
             finally:
                 while self._is_mine():
                     self._lock.release()
+
+    def _take(self) -> None:
+        if not self._lock.acquire(timeout=_PATIENCE):
+            raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
+
+    def _prepare(self) -> None:
+        """Look whether the file is still the one, and undo what an interrupt has left in it."""
+        if self._process != os.getpid() or self._looked + _UNSEEN < monotonic():
+            self._check_file()
+            self._check_open()
+            self._looked = monotonic()
+        if self._connection.in_transaction:  # an interrupt came before its end
+            self._places.clear()
+            self._connection.execute("ROLLBACK")
 
     def _is_mine(self) -> bool:
         """Tell whether this thread holds the lock, which the lock alone knows for certain."""

@@ -110,9 +110,19 @@ def check_triggers(path: Path, connection: Any) -> None:
 
 def said(path: Path, error: Exception) -> LedgerError:
     """Return what SQLite complains about in our words."""
-    name = getattr(error, "sqlite_errorname", type(error).__name__).upper()
+    name = _name(error)
     what = next((words for part, words in _WORDS.items() if part in name), str(error))
     return LedgerError(f"the ledger {str(path)!r}: {what}")
+
+
+def is_refused(error: BaseException, driver: Driver) -> bool:
+    """Tell whether the file refused a row because of a rule, and nothing else went wrong."""
+    return isinstance(error, driver.errors) and "CONSTRAINT" in _name(error)
+
+
+def _name(error: Exception) -> str:
+    name: str = getattr(error, "sqlite_errorname", type(error).__name__)
+    return name.upper()
 
 
 @contextmanager

@@ -102,6 +102,13 @@ class Store(Protocol):
         """
         ...
 
+    def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+        """Add an entry as ``write`` does if ``last`` is the newest; tell whether it was added.
+
+        One that breaks a rule of the place is not added either, or raises LedgerError.
+        """
+        ...
+
     def settle(self) -> None:
         """Undo what an interrupt has left of a transaction of this thread."""
         ...
@@ -113,3 +120,12 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of files and connections."""
         ...
+
+
+def compare_and_add(store: Store, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+    """Follow an entry within a transaction, for stores that have no quicker way."""
+    with store.write(entry.people) as pages:
+        newest = pages.head(entry.people) == (last.number, last.hash)
+        if newest:
+            pages.append(entry, body)
+    return newest

@@ -16,10 +16,12 @@ from threading import local
 from typing import Any, TypeAlias, cast
 
 from sordino.engine.protocol import Engine, Exact, Progress
+from sordino.errors import LedgerError
 from sordino.ledger.entry import Entry
 from sordino.ledger.receipt import Receipt
+from sordino.ledger.sqlite import SqliteStore
 from sordino.ledger.sqlite_file import STANDARD, Driver
-from sordino.ledger.store import Pages, Store
+from sordino.ledger.store import Pages, Store, compare_and_add
 from sordino.plan.bounded import Bounded
 
 
@@ -48,7 +50,7 @@ class FaultyStore:
     def __init__(self, store: Store, reached: Reached) -> None:
         self._store = store
         self._reached = reached
-        self._own = local()  # of each thread: whether it owes the answer to a charge
+        self._own = local()  # of each thread: whether it owes the answer to a charge, and so on
 
     @property
     def identity(self) -> str:
@@ -63,14 +65,61 @@ class FaultyStore:
 
     @contextmanager
     def write(self, people: str) -> Iterator[Pages]:
-        owes = getattr(self._own, "answer", False)
-        self._reached(Point.NOISY if owes else Point.BEFORE_CHARGE)
+        self._begins()
         with self._store.write(people) as pages:
             told = _Pages(pages, self._reached)
             yield cast("Pages", told)
         if told.done is not None:
-            self._own.answer = told.done is Point.CHARGED
-            self._reached(told.done)
+            self._ends(told.done)
+
+    def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+        if not isinstance(self._store, SqliteStore):  # the others do it in this way
+            return compare_and_add(self, last, entry, body)
+        self._begins()
+        self._watch(self._store)
+        self._own.written, done = _POINTS[entry.kind]
+        self._own.raised = None
+        try:
+            added = self._store.follow(last, entry, body)
+        except LedgerError:
+            if self._own.raised is not None:
+                raise self._own.raised from None
+            raise
+        finally:
+            self._own.written = None
+        if added:
+            self._ends(done)
+        return added
+
+    def _watch(self, store: SqliteStore) -> None:
+        """Let SQLite tell when an entry is written within a statement, and not durable.
+
+        That is done by a trigger that only this connection has.
+        """
+        with store.read():  # which opens the file again after a fork
+            store._connection.create_function("sordino_told", 0, self._tell)
+            store._connection.execute(
+                "CREATE TEMP TRIGGER IF NOT EXISTS sordino_tells AFTER INSERT ON main.entries "
+                "BEGIN SELECT sordino_told(); END"
+            )
+
+    def _tell(self) -> None:
+        """Be told by SQLite; what is raised undoes the statement, and is raised again after it."""
+        written = getattr(self._own, "written", None)
+        if written is not None:
+            try:
+                self._reached(written)
+            except BaseException as error:
+                self._own.raised = error
+                raise
+
+    def _begins(self) -> None:
+        owes = getattr(self._own, "answer", False)
+        self._reached(Point.NOISY if owes else Point.BEFORE_CHARGE)
+
+    def _ends(self, done: Point) -> None:
+        self._own.answer = done is Point.CHARGED
+        self._reached(done)
 
     def settle(self) -> None:
         self._store.settle()
@@ -80,6 +129,12 @@ class FaultyStore:
 
     def close(self) -> None:
         self._store.close()
+
+
+_POINTS = {
+    "charge": (Point.CHARGE_WRITTEN, Point.CHARGED),
+    "answer": (Point.ANSWER_WRITTEN, Point.RECORDED),
+}
 
 
 class _Pages:
@@ -92,12 +147,9 @@ class _Pages:
 
     def append(self, entry: Entry, body: bytes | None = None) -> None:
         self._pages.append(entry, body)
-        if entry.kind == "charge":
-            self.done = Point.CHARGED
-            self._reached(Point.CHARGE_WRITTEN)
-        elif entry.kind == "answer":
-            self.done = Point.RECORDED
-            self._reached(Point.ANSWER_WRITTEN)
+        if entry.kind in _POINTS:
+            written, self.done = _POINTS[entry.kind]
+            self._reached(written)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pages, name)

@@ -134,18 +134,18 @@ def _refund(ledger: Ledger, receipt: Receipt) -> None:
 
 
 _FITS, _NEXT = rules._check_fits, rules._next
-_WRITTEN = """    with self._writing(people) as pages:
-        last = self.chain.last(pages, people) or self._open(pages, people, terms)
-        draft = self._charged(pages, last, wanted, terms, note)
+_WRITTEN = """        with self._writing(people) as pages:
+            last = self.chain.last(pages, people) or self._open(pages, people, terms)
+            draft = self._charged(pages, last, wanted, terms, note)
 """
-_CHECKED_EARLY = """    with self.store.read() as pages:
-        self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
-    with self._writing(people) as pages:
-        last = self.chain.last(pages, people) or self._open(pages, people, terms)
-        mine = rules._own(self.chain.own(pages, last, who), who)
-        used = mine.used + wanted.price, mine.used_slack + wanted.slack
-        more = mine._replace(used=used[0], used_slack=used[1])
-        draft = rules._next(last, "charge", note, mine, more, wanted=wanted)
+_CHECKED_EARLY = """        with self.store.read() as pages:
+            self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
+        with self._writing(people) as pages:
+            last = self.chain.last(pages, people) or self._open(pages, people, terms)
+            mine = rules._own(self.chain.own(pages, last, who), who)
+            used = mine.used + wanted.price, mine.used_slack + wanted.slack
+            more = mine._replace(used=used[0], used_slack=used[1])
+            draft = rules._next(last, "charge", note, mine, more, wanted=wanted)
 """
 
 KEEPING: dict[str, Mutant] = {
@@ -179,6 +179,48 @@ KEEPING: dict[str, Mutant] = {
     ),
     "a file that was exchanged is not noticed": _of(
         SqliteStore._check_file, "if not same:", "if False:"
+    ),
+}
+
+FOLLOWING: dict[str, Mutant] = {
+    "the newest entry is not compared": _stating(
+        "FOLLOW", "CASE WHEN (", "CASE WHEN TRUE OR (", module=sqlite
+    ),
+    "an entry that came too late is taken for added": _of(
+        SqliteStore.follow, "return False", "return True"
+    ),
+    "an entry that the disk refused is taken for added": _of(
+        SqliteStore.follow, "self._explain(error)", "return True"
+    ),
+    "an entry is added to a transaction that was left open": _of(
+        SqliteStore._prepare, "if self._connection.in_transaction:", "if False:"
+    ),
+    "the anchor is written before an entry follows": _of(
+        Chain.follow,
+        "entry = self._hashed(draft, last.hash)",
+        "entry = self._hashed(draft, last.hash); self.saw(entry)",
+    ),
+    "a charge follows the entry of another analyst": _of(
+        Ledger._charge_at_once, "last.who != wanted.who or ", ""
+    ),
+    "a charge follows before terms are compared": _of(
+        Ledger._charge_at_once, " or people not in self._compared", ""
+    ),
+    "terms that were compared with what is undone count": _of(
+        Ledger._charged,
+        "own = self.chain.own(pages, last, wanted.who)",
+        "self._compared.add(last.people)\n        own = self.chain.own(pages, last, wanted.who)",
+    ),
+    "limits that others have raised are not noticed": _of(
+        Ledger._charge_at_once, "except BudgetError:", "except ZeroDivisionError:"
+    ),
+    "an answer follows a charge that is not its own": _of(
+        Ledger._record_at_once,
+        "(last.number, last.hash) != (receipt.number, receipt.head)",
+        "False",
+    ),
+    "an answer follows an answer": _of(
+        Ledger._record_at_once, 'if last.kind != "charge":', "if False:"
     ),
 }
 
@@ -285,10 +327,10 @@ BELIEVING: dict[str, Mutant] = {
         _of(MemoryStore.append, "if (entry.people, entry.charge) in self._bodies:", "if False:"),
     ),
     "the answer of another analyst is given": _stating(
-        "_ASKED", "who = ?", "(who = ? OR TRUE)", module=sqlite
+        "ASKED", "who = ?", "(who = ? OR TRUE)", module=sqlite
     ),
     "the answer of other data is given": _stating(
-        "_ASKED", "data = ?", "(data = ? OR TRUE)", module=sqlite
+        "ASKED", "data = ?", "(data = ? OR TRUE)", module=sqlite
     ),
     "the answer of other options is given": _of(
         asked.asked_of, "{plan.fingerprint} {astuple(options)}", "{plan.fingerprint}"
@@ -332,4 +374,4 @@ BELIEVING: dict[str, Mutant] = {
     "verifying adds nothing up": _of(verify._Walk.step, "if follows != entry:", "if False:"),
 }  # fmt: skip
 
-LEDGER: dict[str, Mutant] = {**KEEPING, **FILING, **COUNTING, **BELIEVING}
+LEDGER: dict[str, Mutant] = {**KEEPING, **FOLLOWING, **FILING, **COUNTING, **BELIEVING}
