@@ -16,16 +16,20 @@ import sordino
 from sordino.auditing import Report, audit
 from sordino.auditing.own import Case, cases
 from sordino.auditing.own_functions import function_cases
+from sordino.auditing.own_local import local_cases
 from sordino.auditing.own_plans import LEAVERS, Question, _catalog, plan_cases, plans
 from sordino.auditing.questions import replay_question
+from sordino.local.numbers import NumberProtocol
+from sordino.local.protocol import Protocol
 from sordino.mechanisms import ADDING, CHOOSING, RELEASING, smooth
 
 MECHANISMS = list(cases())
 ASKED = list(plan_cases())
 FUNCTIONS = list(function_cases())
-EVERY = [*MECHANISMS, *FUNCTIONS, *ASKED]
+LOCAL = list(local_cases())
+EVERY = [*MECHANISMS, *FUNCTIONS, *LOCAL, *ASKED]
 QUESTIONS = list(plans())
-WITH_LAW = [case for case in MECHANISMS if case.law is not None]
+WITH_LAW = [case for case in (*MECHANISMS, *LOCAL) if case.law is not None]
 SHARE = 1e-6 / len(EVERY)
 
 
@@ -55,6 +59,12 @@ def test_every_mechanism_of_the_contract_list_is_audited() -> None:
     assert len({case.name for case in MECHANISMS}) == len(MECHANISMS)
 
 
+def test_every_local_protocol_is_audited() -> None:
+    kinds = {*Protocol.__subclasses__(), *NumberProtocol.__subclasses__()}
+    assert {case.kind for case in LOCAL} == kinds
+    assert all(case.law is not None for case in LOCAL)
+
+
 def test_every_function_that_releases_is_audited() -> None:
     """Those that are exported by the mechanisms and take an epsilon or runs to pay for."""
     places = [(sordino, name, name) for name in sordino.__all__ if name.islower()]
@@ -72,7 +82,8 @@ def test_every_function_that_releases_is_audited() -> None:
 
 
 def test_all_kinds_are_verified_from_their_law() -> None:
-    assert {case.kind for case in WITH_LAW} == {*ADDING, *CHOOSING, *RELEASING}
+    local = {case.kind for case in LOCAL}
+    assert {case.kind for case in WITH_LAW} == {*ADDING, *CHOOSING, *RELEASING, *local}
 
 
 @pytest.mark.parametrize("case", WITH_LAW, ids=name)
@@ -98,7 +109,7 @@ def test_many_runs_show_no_violation(case: Case) -> None:
     assert audited(case, 1_000_000 if case.quick else 30_000).verdict == "no violation found"
 
 
-QUICK = [case for case in [*MECHANISMS, *ASKED] if case.quick and not case.delta]
+QUICK = [case for case in [*MECHANISMS, *LOCAL, *ASKED] if case.quick and not case.delta]
 
 
 @pytest.mark.parametrize("case", QUICK, ids=name)

@@ -17,6 +17,7 @@ from sordino.auditing import audit
 from sordino.auditing.outcome import Outcome
 from sordino.auditing.own import Case, cases
 from sordino.auditing.own_functions import function_cases
+from sordino.auditing.own_local import local_cases
 from sordino.auditing.own_plans import plan_cases, plans
 from sordino.cli.audit import bar, number, tell, write_page
 from sordino.cli.shown import console_for
@@ -67,7 +68,7 @@ def _outcomes(runs: int, confidence: float, *, as_json: bool) -> list[Outcome]:
     """Audit all; the chance of a false alarm is shared out among the mechanisms."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence:g}")
-    every = [*cases(), *function_cases(), *plan_cases()]
+    every = [*cases(), *function_cases(), *local_cases(), *plan_cases()]
     each = 1 - (1 - confidence) / len(every)
     asked = list(plans())
     many = len(every) + len(asked)

@@ -12,6 +12,7 @@ import sordino
 from sordino.cli.asking import ask, explain, repl
 from sordino.cli.exits import MEANINGS, refusals
 from sordino.cli.keeping import budget, history, ledger
+from sordino.cli.local import local
 from sordino.cli.options import CATALOG, AsJson
 from sordino.cli.usage import Commands
 
@@ -129,6 +130,7 @@ app.command()(repl)
 app.command()(budget)
 app.command()(history)
 app.add_typer(ledger, name="ledger")
+app.add_typer(local, name="local")
 
 
 @app.command()

@@ -40,7 +40,7 @@ class Hashing(Protocol):
 
     >>> protocol = Hashing(1000, epsilon=1)
     >>> protocol.buckets, protocol.report_bits, round(float(protocol.variance()), 4)
-    (4, 64, 3.6992)
+    (4, 64, 3.6917)
 
     Guarantee: as for Protocol.
     """

@@ -18,7 +18,8 @@ _MOST_BARS = 30
 _LONGEST = 28  # places of a label
 _BAR, _ERROR, _GRID, _QUIET = "#79b7a0", "#26332e", "#e6e6e6", "#6b6b6b"
 _LINES = ("#2f7f67", "#c2703d", "#4f6bb0", "#8a5a9e", "#9b8a2f")
-_PEOPLE = (100, 10_000_000)
+_PEOPLE = (1_000, 10_000_000)
+_SAME_LINE = 0.03  # how near variances are whose lines cannot be told apart
 
 
 def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -> Any:
@@ -39,7 +40,7 @@ def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -
     lengths = np.maximum(np.array([shares - ends[0], ends[1] - shares]), 0)
     axes.errorbar(shares, places, xerr=lengths, fmt="none", ecolor=_ERROR, capsize=3, zorder=3)
     axes.set_yticks(places, names)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.4, -0.6)  # the first on top, and no wide margins
     axes.set_xlim(left=min(0.0, float(shares.min())))
     axes.set_xlabel("percent of the people")
     _quiet(axes, "x")
@@ -63,9 +64,9 @@ def draw_errors(
     figure.set_size_inches(6.4, 3.8)
     axes = figure.subplots()
     many = np.geomspace(*people, 60)
-    for protocol, colour in zip(protocols, _LINES, strict=False):
-        errors = 100 * np.sqrt(float(protocol.variance()) / many)
-        axes.loglog(many, errors, color=colour, label=protocol.words, linewidth=1.8)
+    for (variance, names), colour in zip(_together(protocols), _LINES, strict=False):
+        errors = 100 * np.sqrt(variance / many)
+        axes.loglog(many, errors, color=colour, label="\n".join(names), linewidth=1.8)
     axes.set_xlabel("people")
     axes.set_ylabel("standard error, in points of a percentage")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -73,6 +74,20 @@ def draw_errors(
     _quiet(axes, "both")
     axes.legend(frameon=False, fontsize=9)
     return _saved(figure, path)
+
+
+def _together(protocols: Sequence[Protocol]) -> list[tuple[float, list[str]]]:
+    """Put those protocols together whose lines would hide each other."""
+    found: list[tuple[float, list[str]]] = []
+    for protocol in protocols:
+        variance = float(protocol.variance())
+        near = (names for other, names in found if abs(variance / other - 1) < _SAME_LINE)
+        names = next(near, None)
+        if names is None:
+            found.append((variance, [protocol.words]))
+        else:
+            names.append(protocol.words)
+    return found
 
 
 def _figure() -> Any:

@@ -31,7 +31,7 @@ class Subset(Protocol):
 
     >>> protocol = Subset(100, epsilon=1)
     >>> protocol.size, round(float(protocol.variance()), 4)
-    (27, 3.6462)
+    (27, 3.5896)
 
     Guarantee: as for Protocol.
     """

@@ -27,7 +27,8 @@ ALL = dict(commands(get_command(app), ""))
 def test_every_command_is_known() -> None:
     assert sorted(ALL) == [
         *("account", "ask", "audit", "budget", "check", "choose", "demo", "explain", "history"),
-        *("init", "ledger amend", "ledger export", "ledger verify", "repl"),
+        *("init", "ledger amend", "ledger export", "ledger verify"),
+        *("local best", "local encode", "local estimate", "repl"),
     ]
 
 

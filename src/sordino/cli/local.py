@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands for the local model, `local encode`, `estimate` and `best`: what they take."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from sordino.cli.exits import refusals
+from sordino.cli.options import SURE, AsJson
+from sordino.cli.usage import Commands
+
+local = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
+
+Epsilon: TypeAlias = Annotated[str, typer.Option(help="What one report may reveal.")]
+Categories: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The public categories: 'yes,no,unsure', or how many if they are 0, 1, ..."),
+]
+CategoriesFile: TypeAlias = Annotated[
+    Path | None, typer.Option(help="A file with one category in each line, instead.")
+]
+Low: TypeAlias = Annotated[
+    str | None, typer.Option(help="The lower end of the range, where numbers are reported.")
+]
+High: TypeAlias = Annotated[str | None, typer.Option(help="The upper end of the range.")]
+Plot: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Also draw it into this file (.png, .svg, .pdf).")
+]
+
+
+@local.callback()
+def about() -> None:
+    """Randomize answers, and estimate from the reports alone."""
+
+
+@local.command(
+    epilog="\b\nExample:\n  sordino local encode people.csv --column answer \\\n"
+    "    --categories yes,no,unsure --epsilon 1 --out reports.parquet"
+)
+def encode(
+    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file, one person in each row.")],
+    *,
+    column: Annotated[str, typer.Option(help="The column that holds the true answers.")],
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option(help="The file of reports to write (.parquet, .csv).")],
+    categories: Categories = None,
+    categories_file: CategoriesFile = None,
+    low: Low = None,
+    high: High = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="response, unary, hashing, hadamard or subset; one-bit or piecewise for numbers; "
+            "or best, which takes the one of least error."
+        ),
+    ] = "best",
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="Leave out rows without an answer.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Turn a column of true answers into randomized reports."""
+    with refusals(as_json=as_json):
+        from sordino.cli import local_encode as command  # numpy, pyarrow and rich are loaded here
+        from sordino.cli.local_choice import Asked
+
+        asked = Asked(categories, categories_file, low, high, epsilon, protocol)
+        request = command.Request(file, column, asked, out, skip_missing, force, as_json)
+        command.encode(request)
+
+
+@local.command(
+    epilog="\b\nExample:\n  sordino local estimate north.parquet south.parquet --confidence 0.99"
+)
+def estimate(
+    files: Annotated[
+        list[Path], typer.Argument(help="Files of reports that `sordino local encode` wrote.")
+    ],
+    *,
+    confidence: Annotated[str, typer.Option(help="How sure intervals are to be.")] = SURE,
+    together: Annotated[
+        bool, typer.Option("--together", help="Let all intervals hold at once, not each alone.")
+    ] = False,
+    project: Annotated[
+        bool,
+        typer.Option("--project", help="Move frequencies to the nearest that add up to 100 %."),
+    ] = False,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate from files of reports how frequent each category is."""
+    with refusals(as_json=as_json):
+        from sordino.cli import local_estimate as command  # numpy, pyarrow and rich, only here
+
+        command.estimate(
+            command.Request(tuple(files), confidence, together, project, plot, as_json)
+        )
+
+
+@local.command(
+    epilog="\b\nExample:\n  sordino local best --categories 1000 --epsilon 1 --people 100000"
+)
+def best(
+    *,
+    epsilon: Epsilon,
+    categories: Categories = None,
+    categories_file: CategoriesFile = None,
+    low: Low = None,
+    high: High = None,
+    people: Annotated[int, typer.Option(min=1, help="How many people report.")] = 10_000,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the protocols before anything is collected."""
+    with refusals(as_json=as_json):
+        from sordino.cli import local_best as command  # numpy and rich are loaded only here
+        from sordino.cli.local_choice import Asked
+
+        asked = Asked(categories, categories_file, low, high, epsilon, "best")
+        command.best(asked, people=people, plot=plot, as_json=as_json)

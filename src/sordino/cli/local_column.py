@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The true answers: one column of a CSV or Parquet file, of which no message shows a value."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from sordino.answer.numbers import printable
+from sordino.cli.local_choice import AnyProtocol
+from sordino.local.protocol import Protocol
+
+ENDINGS = (".csv", ".parquet")
+_MOST_NAMES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers that are there, ready to be encoded, and how many rows had none."""
+
+    values: Any
+    missing: int
+
+
+def read_answers(path: Path, column: str, protocol: AnyProtocol, *, skip: bool) -> Answers:
+    """Read a column as texts, whole numbers or numbers, whichever the protocol takes."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"{path} must end in {' or '.join(ENDINGS)}; save the answers as one")
+    try:
+        raw = _from_csv(path, column) if ending == ".csv" else _from_parquet(path, column)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if not len(raw):
+        raise ValueError(f"the file {path} has no rows, so nobody has answered")
+    there = _emptied(raw)
+    missing = there.null_count
+    if missing and not skip:
+        raise ValueError(
+            f"{missing:,} of {len(there):,} rows have no answer in column {column!r}; leave them "
+            "out with --skip-missing, or add a category for them"
+        )
+    if missing == len(there):
+        raise ValueError(f"no row has an answer in column {column!r}")
+    there = there.drop_null()
+    if not isinstance(protocol, Protocol):
+        return Answers(_as_numbers(there, column), missing)
+    if isinstance(protocol.domain.labels, range):
+        return Answers(_as_whole(there, column).to_numpy(), missing)
+    return Answers(_as_text(there, column), missing)
+
+
+def unreadable(path: Path, error: OSError) -> ValueError:
+    """Return the error about a file that cannot be read."""
+    why = "it is no such file, or a broken one" if error.strerror is None else error.strerror
+    return ValueError(f"the file {path} cannot be read: {why}")
+
+
+def _from_csv(path: Path, column: str) -> Any:
+    names = _header(path)
+    _check_column(path, column, names)
+    options = pcsv.ConvertOptions(
+        include_columns=[column],
+        column_types={column: pa.large_string()},
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    try:
+        read = pcsv.read_csv(
+            path,
+            parse_options=pcsv.ParseOptions(newlines_in_values=True),
+            convert_options=options,
+        )
+    except (pa.ArrowException, ValueError) as error:  # its words show the row
+        if "UTF8" in str(error):
+            raise ValueError(f"the file {path} is not UTF-8; save it as CSV UTF-8") from None
+        raise ValueError(
+            f"the file {path} is no CSV file whose rows all have {len(names)} fields; "
+            "save it as CSV UTF-8"
+        ) from None
+    return read.column(0)
+
+
+def _header(path: Path) -> list[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise ValueError(f"the file {path} is not UTF-8; save it as CSV UTF-8") from None
+
+
+def _from_parquet(path: Path, column: str) -> Any:
+    if not path.exists():
+        raise ValueError(f"the file {path} cannot be read: No such file or directory")
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_column(path, column, file.schema_arrow.names)
+            return file.read(columns=[column]).column(0)
+    except pa.ArrowException:
+        raise ValueError(
+            f"the file {path} is no Parquet file, or a broken one; write it again"
+        ) from None
+
+
+def _check_column(path: Path, column: str, names: Sequence[str]) -> None:
+    if not names:
+        raise ValueError(f"the file {path} is empty; it must have a line of names and rows")
+    if column not in names:
+        shown = ", ".join(printable(name) for name in names[:_MOST_NAMES])
+        more = ", ..." if len(names) > _MOST_NAMES else ""
+        commas = path.suffix.lower() == ".csv" and len(names) == 1
+        raise ValueError(
+            f"the file {path} has no column {column!r}; its columns are {shown}{more}"
+            + "; the columns must be separated by commas" * commas
+        )
+    if Counter(names)[column] > 1:
+        raise ValueError(f"the file {path} has several columns {column!r}; rename all but one")
+
+
+def _emptied(column: Any) -> Any:
+    """Return a column in which blank texts and numbers that are none are missing."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_text(column.type):
+        trimmed = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+        return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.large_string()), trimmed)
+    if pa.types.is_floating(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
+
+
+def _is_text(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _as_text(column: Any, name: str) -> Any:
+    kind = column.type
+    if pa.types.is_floating(kind):
+        column = _as_whole(column, name)
+    elif not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        raise ValueError(
+            f"column {name!r} is of type {kind}, and categories are text, whole numbers or "
+            "booleans; name another column"
+        )
+    return column.cast(pa.large_string()).combine_chunks()  # in one piece it is looked up fast
+
+
+def _as_whole(column: Any, name: str) -> Any:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowException:
+        raise ValueError(
+            f"column {name!r} must hold whole numbers; list the categories with --categories "
+            "a,b,c if they are words"
+        ) from None
+
+
+def _as_numbers(column: Any, name: str) -> Any:
+    kind = column.type
+    if pa.types.is_integer(kind):
+        return column.to_numpy()
+    try:
+        return column.cast(pa.float64()).to_numpy()
+    except pa.ArrowException:
+        raise ValueError(f"column {name!r} must hold numbers only; mend the others") from None

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking again: a report is drawn once for each value, kept on the device and sent again."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.coins import below_many
+from sordino.exact.entropy import system
+from sordino.exact.finite import Coins
+from sordino.exact.rational import Integer, Number, is_integer, positive_whole, written
+from sordino.local.domain import Codes
+from sordino.local.odds import odds_of, read_epsilon
+from sordino.local.protocol import Protocol
+from sordino.local.reports import Reports, read_reports
+from sordino.local.response import Response
+from sordino.local.server import Server
+from sordino.privacy.loss import Loss
+
+_MARK = "sordino memory 1"
+_MOST_PEOPLE = 1 << 32
+_BROKEN = (
+    "these bytes are no whole memory of this protocol; without its memory a device draws anew, and "
+    "its person loses anew"
+)
+
+
+class Memoised:
+    """A question that is asked again and again, with reports that are drawn once and kept.
+
+    The first time a value is true its report is drawn by ``protocol`` and kept; whenever it is true
+    again, the same report is sent. So whoever's value never changes loses ``epsilon`` once,
+    however many reports there are; where it takes m different values, m times.
+
+    With ``epsilon_each``, for Response only, the kept report is randomized once more each time, so
+    that one report alone loses no more than that, and reports are not all the same.
+
+    What is not promised: that nobody sees *that* a value changes, when, and when it changes back. A
+    kept report is sent as it is, so another one shows a change; with ``epsilon_each`` it is hidden
+    in each report but not in many. A long report can be as rare as a name, by which a device is
+    recognised. Answers to other questions that go along with this one add their own losses. A
+    device that forgets draws anew, and its person loses anew.
+
+    Each round needs a server of its own: the same coins twice teach nothing new, and intervals for
+    both rounds together would be too short.
+
+    >>> question = Memoised(Response(["no", "yes"], epsilon=2), epsilon_each=1)
+    >>> client = question.client()
+    >>> client.loss(values=1).epsilon(delta=0), client.loss_each.epsilon(delta=0)
+    (2.0, 1.0)
+
+    Guarantee:
+        Neighbours: any two histories of one person's value that are equal at the same times: where
+            one has the same value twice so has the other.
+        Loss: that of one report of ``protocol`` for each value the history takes.
+        Numerics: every probability is a fraction, and drawn exactly.
+        Proof: docs/proofs/heavy_hitters.md, theorems 3 and 4.
+    """
+
+    def __init__(self, protocol: Protocol, *, epsilon_each: Number | None = None) -> None:
+        if not isinstance(protocol, Protocol):
+            raise TypeError("protocol must be one for categories, such as Response")
+        self.protocol = protocol
+        self.sent: Protocol = protocol
+        self.again: Fraction | None = None  # the odds of the second response
+        if epsilon_each is not None:
+            self.sent, self.again = _twice(protocol, read_epsilon(epsilon_each))
+
+    def __repr__(self) -> str:
+        each = "" if self.again is None else f", each {written(self.sent.epsilon)}"
+        return f"<memoised {self.protocol.words}, epsilon {written(self.protocol.epsilon)}{each}>"
+
+    def client(self, *, people: Integer = 1, memory: bytes | None = None) -> MemoisedClient:
+        """Return what runs on a device, for one person or several, with what it remembers.
+
+        Guarantee: as for Memoised.
+        """
+        return MemoisedClient(self, positive_whole("people", people), memory)
+
+    def server(self) -> Server:
+        """Return what counts the reports of one round.
+
+        A report has the law of a single one of the protocol, or with ``epsilon_each`` of a single
+        randomized response with that epsilon, so its server is the same.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return self.sent.server()
+
+
+class MemoisedClient:
+    """What runs where the values are known, and remembers which report stands for which.
+
+    Guarantee: as for Memoised, for each person.
+    """
+
+    def __init__(self, question: Memoised, people: int, memory: bytes | None) -> None:
+        if people > _MOST_PEOPLE:
+            raise ValueError("a client serves at most 2**32 people")
+        self.question = question
+        self.people = people
+        self._keys = np.empty(0, dtype=np.int64)  # person times categories plus code, in order
+        self._rows = question.protocol.draw(np.empty(0, dtype=np.int64))
+        if memory is not None:
+            self._remember(memory)
+
+    def __repr__(self) -> str:
+        return f"<client of {self.question!r}>"  # how much it remembers is private
+
+    @property
+    def loss_each(self) -> Loss:
+        """What one report alone can reveal."""
+        return self.question.sent.loss
+
+    def loss(self, *, values: Integer) -> Loss:
+        """Return what all reports together can reveal of someone with so many different values.
+
+        Guarantee: as for Memoised.
+        """
+        protocol = self.question.protocol
+        return protocol.loss * min(positive_whole("values", values), len(protocol.domain))
+
+    def encode(self, values: object) -> Reports:
+        """Return the report of each person's present value; new ones are drawn and kept.
+
+        Store the memory before the reports are sent: one that is lost is drawn anew.
+
+        Guarantee: as for Memoised.
+        """
+        protocol = self.question.protocol
+        codes, _ = protocol.domain.codes(values)
+        if codes.size != self.people:
+            raise ValueError(
+                f"this client serves {self.people} people, and {codes.size} values were given; "
+                "give one for each, in the same order every time"
+            )
+        keys = np.arange(self.people) * len(protocol.domain) + codes
+        fresh = np.append(self._keys, -1)[np.searchsorted(self._keys, keys)] != keys
+        if fresh.any():
+            every = np.concatenate([self._keys, keys[fresh]])
+            rows = np.concatenate([self._rows, protocol.draw(codes[fresh])])
+            order = np.argsort(every)
+            self._keys, self._rows = every[order], rows[order]
+        kept = self._rows[np.searchsorted(self._keys, keys)]
+        if self.question.again is not None:
+            kept = _responded(kept, self.question.again, len(protocol.domain))
+        return Reports(self.question.sent.fingerprint, kept)
+
+    def to_bytes(self) -> bytes:
+        """Return the memory, which is private: whoever reads it learns the values.
+
+        Guarantee: none needed; it stays on the device of the person.
+        """
+        header = {"kind": _MARK, "people": self.people, "keys": self._keys.tolist()}
+        kept = Reports(self.question.protocol.fingerprint, self._rows)
+        return json.dumps(header, separators=(",", ":")).encode() + b"\n" + kept.to_bytes()
+
+    def _remember(self, memory: bytes) -> None:
+        """Read what ``to_bytes`` wrote."""
+        protocol = self.question.protocol
+        line, _, rest = bytes(memory).partition(b"\n")
+        try:
+            header = json.loads(line)
+            if not isinstance(header, dict) or header.get("kind") != _MARK:
+                raise ValueError
+            keys, kept = header["keys"], read_reports(rest)
+            if not isinstance(keys, list) or not all(is_integer(key) for key in keys):
+                raise ValueError
+            rows = kept.data
+            if kept.protocol != protocol.fingerprint or len(keys) != len(rows):
+                raise ValueError
+            if keys != sorted(set(keys)) or not protocol.accepts(rows):
+                raise ValueError
+            if keys and not 0 <= keys[0] <= keys[-1] < self.people * len(protocol.domain):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ValueError(_BROKEN) from None
+        if header.get("people") != self.people:
+            raise ValueError("this memory is that of a client for another number of people")
+        self._keys, self._rows = np.array(keys, dtype=np.int64), rows.copy()
+
+
+def _twice(protocol: Protocol, epsilon: Fraction) -> tuple[Protocol, Fraction]:
+    """Return the response that two make together, and the odds of the second one."""
+    if not isinstance(protocol, Response):
+        raise TypeError("epsilon_each is for Response only; for others leave it out")
+    if epsilon >= protocol.epsilon:
+        raise ValueError(
+            f"epsilon_each must be below the epsilon of the kept report, which is "
+            f"{written(protocol.epsilon)}, got {written(epsilon)}; or leave it out"
+        )
+    both = Response(protocol.domain.labels, epsilon=epsilon)
+    return both, odds_between(protocol.odds, odds_of(epsilon), len(protocol.domain))
+
+
+def odds_between(first: Fraction, both: Fraction, categories: int) -> Fraction:
+    """Return the odds of a second randomized response that turn those of the first into ``both``.
+
+    Two responses with odds r and s are one with odds (r s + k - 1) / (r + s + k - 2).
+
+    >>> odds_between(Fraction(3), Fraction(2), 2)
+    Fraction(5, 1)
+
+    Guarantee: none needed; public inputs only.
+    """
+    return (both * (first + categories - 2) - (categories - 1)) / (first - both)
+
+
+def _responded(
+    codes: npt.NDArray[np.unsignedinteger], odds: Fraction, categories: int
+) -> npt.NDArray[np.unsignedinteger]:
+    """Return each code with these odds against each other one, else another one."""
+    bits = system()
+    moves = Coins((categories - 1) / (odds + categories - 1)).many(codes.size, bits)
+    steps = below_many(categories - 1, int(moves.sum()), bits) + 1
+    moved: Codes = codes.astype(np.int64)
+    moved[moves] = (moved[moves] + steps) % categories
+    return moved.astype(codes.dtype)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all protocols for numbers share: a public range and its grid, a client and a server.
+
+A number becomes a place on the grid, and the place is randomized. The average report is a linear
+function of the place, so the mean of many reports gives the mean of the numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.entropy import Bits, system
+from sordino.exact.rational import Integer, Number, brief, positive_whole, written
+from sordino.local.mean import MeanServer
+from sordino.local.odds import odds_of, read_epsilon
+from sordino.local.reports import Reports
+from sordino.local.scale import Places, Scale, read_scale, read_values
+from sordino.privacy import losses
+from sordino.privacy.loss import Loss
+
+STEPS = 256
+_AT_ONCE = 1 << 16  # people: what is needed for them stays in the processor's cache
+
+Channel = dict[int, tuple[Fraction, ...]]
+
+
+class NumberProtocol(ABC):
+    """A way to report a number of a public range so that nobody learns it.
+
+    Numbers beyond an end of the range count as that end.
+
+    Guarantee:
+        Neighbours: any two numbers of one person.
+        Loss: every report is epsilon-private, whatever is done with it.
+        Numerics: every probability is a fraction, and drawn exactly.
+        Proof: docs/proofs/local_numbers.md, theorems 1 and 2.
+    """
+
+    def __init__(self, low: Number, high: Number, *, epsilon: Number, steps: Integer) -> None:
+        self.scale: Scale = read_scale(low, high, steps)
+        self.epsilon = read_epsilon(epsilon)
+        self.odds = odds_of(self.epsilon)
+
+    def __repr__(self) -> str:
+        ends = f"{brief(self.scale.low)} to {brief(self.scale.high)}"
+        return f"<{self.words}: {ends}, epsilon {written(self.epsilon)}>"
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The name of the protocol in words."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many different reports there are: the whole numbers below this one."""
+
+    @property
+    @abstractmethod
+    def gain(self) -> Fraction:
+        """The mean of 2 report - (outputs - 1) at the high end of the range."""
+
+    @abstractmethod
+    def draw(self, places: Places, bits: Bits) -> npt.NDArray[Any]:
+        """Return one report for each place.
+
+        Guarantee: as for NumberProtocol.
+        """
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """Return, for every report there can be, its chance given each place of the grid.
+
+        Guarantee: none needed; public inputs only.
+        """
+
+    @abstractmethod
+    def unit_variance(self, place: Fraction | None) -> Fraction:
+        """Return the variance of one person's estimate where the range is from -1 to 1.
+
+        Guarantee: none needed; public inputs only.
+        """
+
+    @abstractmethod
+    def unit_limits(
+        self, people: int, total: int, squares: int, confidence: Fraction
+    ) -> tuple[float, float]:
+        """Return limits of the mean where the range is from -1 to 1.
+
+        ``total`` is the sum of 2 report - (outputs - 1), and ``squares`` that of its squares.
+
+        Guarantee: none needed; each report is already private.
+        """
+
+    @property
+    def report_bits(self) -> int:
+        """How many bits one report has."""
+        return (self.outputs - 1).bit_length()
+
+    @property
+    def loss(self) -> Loss:
+        """What one report can reveal."""
+        return losses.pure(epsilon=self.epsilon)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A name that any other protocol, epsilon, range or grid does not have."""
+        scale = self.scale
+        numbers = (self.epsilon, scale.low, scale.high, scale.steps, self.outputs)
+        about = ["sordino local 1", type(self).__name__, *map(str, numbers)]
+        return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
+
+    def client(self) -> NumberClient:
+        """Return what runs on the device of a person.
+
+        Guarantee: as for NumberProtocol.
+        """
+        return NumberClient(self)
+
+    def server(self) -> MeanServer:
+        """Return what counts reports.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return MeanServer(self)
+
+    def accepts(self, data: npt.NDArray[Any]) -> bool:
+        """Tell whether an array can be one of reports of this protocol.
+
+        Guarantee: none needed; each report is already private.
+        """
+        whole = data.ndim == 1 and data.dtype.kind == "u"
+        return whole and (data.size == 0 or int(data.max()) < self.outputs)
+
+    def variance(self, value: Number | None = None) -> Fraction:
+        """Return the variance of an estimated mean of such values, times the number of people.
+
+        It is that of all coins, those of the rounding too; who the people are is taken as given.
+        Without a value it is the largest that there is for any.
+
+        Guarantee: none needed; public inputs only.
+        """
+        place = None if value is None else self.scale.place(value)
+        return self.unit_variance(place) * (self.scale.span / 2) ** 2
+
+    def standard_error(self, people: Integer, *, value: Number | None = None) -> float:
+        """Return the standard error of an estimated mean, before anything is collected.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return math.sqrt(self.variance(value) / positive_whole("people", people))
+
+
+class NumberClient:
+    """What runs where the number is known, and lets only randomized reports out.
+
+    >>> from sordino.local.one_bit import OneBit
+    >>> client = OneBit(0, 100, epsilon=1).client()
+    >>> len(client.encode(37)), len(client.encode([12.5, 99, 250]))
+    (1, 3)
+
+    Guarantee:
+        Neighbours: any two numbers of one person.
+        Loss: ``loss`` for each report; whoever reports twice loses twice.
+        Numerics: as for the protocol.
+        Proof: docs/proofs/local_numbers.md, theorems 1 and 2.
+    """
+
+    def __init__(self, protocol: NumberProtocol) -> None:
+        self.protocol = protocol
+
+    def __repr__(self) -> str:
+        return f"<client of {self.protocol.words}, epsilon {written(self.protocol.epsilon)}>"
+
+    @property
+    def loss(self) -> Loss:
+        """What one report can reveal."""
+        return self.protocol.loss
+
+    def encode(self, values: object) -> Reports:
+        """Return a fresh report for a number, or for each number of a column.
+
+        Guarantee: as for NumberClient.
+        """
+        pieces = [piece.data for piece in self.stream(values)]
+        kind = np.min_scalar_type(self.protocol.outputs - 1)
+        data = np.concatenate(pieces) if pieces else np.empty(0, dtype=kind)
+        return Reports(self.protocol.fingerprint, data)
+
+    def stream(self, values: object, *, at_once: Integer = _AT_ONCE) -> Iterator[Reports]:
+        """Give the reports of a column piece by piece, so that they need little memory.
+
+        Guarantee: as for NumberClient.
+        """
+        size = positive_whole("at_once", at_once)
+        scale = self.protocol.scale
+        array = read_values(values, scale)
+        for start in range(0, array.size, size):
+            bits = system()  # that of the thread which asks for this piece
+            places = scale.rounded(array[start : start + size], bits)
+            yield Reports(self.protocol.fingerprint, self.protocol.draw(places, bits))

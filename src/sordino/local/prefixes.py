@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The side of whoever looks for words: it keeps reports and walks down the tree of prefixes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.exact.rational import Number
+from sordino.local.estimate import Estimate, onto_simplex
+from sordino.local.hashing import hashed
+from sordino.local.promises import Promises
+from sordino.local.reports import Reports, joined, read_reports
+from sordino.theorems.counts import mean_limits
+
+if TYPE_CHECKING:
+    from sordino.local.heavy import HeavyHitters
+
+Rows = npt.NDArray[np.uint32]
+Prefix = tuple[int, ...]
+
+_OTHER = (
+    "these reports were made by another protocol, with another epsilon, alphabet or length; add "
+    "them to a server of their own protocol"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Found(Estimate):
+    """The words that were found, the most frequent first, with how frequent each is.
+
+    With the confidence, all of this holds together: every word that at least the share
+    ``threshold`` of the people hold is here (none is promised if it is infinite), no word is here
+    that less than the share ``least`` hold, and every interval holds. ``crowded`` tells that more
+    prefixes passed than honest reports allow but for bad luck: only the most frequent were kept.
+
+    Guarantee: none needed; it is made of private reports.
+    """
+
+    threshold: float
+    least: float
+    crowded: bool
+
+    def projected(self) -> Estimate:
+        """Return the estimate with the nearest frequencies that add up to at most 1."""
+        shares = np.maximum(self.frequencies, 0)
+        shares = onto_simplex(self.frequencies) if shares.sum() > 1 else shares
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return Found(**fields | {"frequencies": shares})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything in plain numbers and texts."""
+        threshold = None if math.isinf(self.threshold) else self.threshold
+        promise = {"threshold": threshold, "least": self.least, "crowded": self.crowded}
+        return super().to_json() | promise
+
+    @property
+    def words(self) -> str:
+        """What was promised, in a line or two."""
+        reach = f"every word of at least {100 * self.threshold:.2f} % is here"
+        if math.isinf(self.threshold):
+            reach = "there are too few people to be sure of any word"
+        crowd = "; too many prefixes passed: are all clients honest?" if self.crowded else ""
+        return f"{super().words}\n{reach}, and none below {100 * self.least:.4g} %{crowd}"
+
+
+class WordServer:
+    """Reports, kept until the words are known, as what to count shows level by level.
+
+    Its state is the reports in order of their numbers, so that servers can be merged in any order.
+    A person takes 4 bytes for each number of a report: 16 for short words, 4 more for each block
+    after the first.
+
+    Guarantee: none needed; each report is already private.
+    """
+
+    def __init__(self, protocol: HeavyHitters) -> None:
+        self.protocol = protocol
+        self.people = 0
+        self._kept: list[Reports] = [protocol.client().encode([])]
+
+    def __repr__(self) -> str:
+        return f"<server of {self.protocol.words}: {self.people} reports>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WordServer) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def add(self, reports: Reports) -> None:
+        """Keep reports; none is kept if one of them is not of this protocol.
+
+        Guarantee: none needed; each report is already private.
+        """
+        if not isinstance(reports, Reports):
+            raise TypeError("a server takes the reports that a client encoded")
+        if reports.protocol != self.protocol.fingerprint:
+            raise ValueError(_OTHER)
+        if not self.protocol.accepts(reports.data):
+            raise ValueError(
+                "these reports are damaged: some could not have come from a client of this protocol"
+            )
+        self._kept.append(Reports(reports.protocol, reports.data.copy()))
+        self.people += len(reports)
+
+    def merge(self, other: WordServer) -> None:
+        """Add what another server of the same protocol has kept.
+
+        Guarantee: none needed; each report is already private.
+        """
+        if not isinstance(other, WordServer):
+            raise TypeError("only a server of words can be merged into a server of words")
+        self.add(other.reports())
+
+    def reports(self) -> Reports:
+        """Return all reports that were added, as one.
+
+        Guarantee: none needed; each report is already private.
+        """
+        self._kept = [joined(self._kept)]
+        return self._kept[0]
+
+    def to_bytes(self) -> bytes:
+        """Return the reports as bytes, in order; equal reports give equal bytes.
+
+        Guarantee: none needed; each report is already private.
+        """
+        data = self.reports().data
+        return Reports(self.protocol.fingerprint, data[np.lexsort(data.T[::-1])]).to_bytes()
+
+    def load(self, data: bytes) -> None:
+        """Add what ``to_bytes`` of a server of the same protocol wrote.
+
+        Guarantee: none needed; each report is already private.
+        """
+        self.add(read_reports(data))
+
+    def estimate(self, *, confidence: Number = 0.95) -> Found:
+        """Return the frequent words, with how frequent they are among the people.
+
+        Guarantee:
+            Neighbours: any two words of one person.
+            Loss: none beyond that of the reports.
+            Numerics: the bounds are computed in doubles; they hold for any fixed people and for
+                people drawn at random.
+            Proof: docs/proofs/heavy_hitters.md, theorem 2.
+        """
+        promises = self.protocol.promises(confidence)
+        if self.people == 0:
+            raise ValueError("no reports have been added yet; add some first")
+        data = self.reports().data
+        found: dict[Prefix, int] = {(): self.people}
+        crowded, threshold = False, 0.0
+        for level in range(self.protocol.levels):
+            rows = data[data[:, 0] == level, 1:]
+            size = len(rows)
+            passed = self._passed(level, rows, list(found), promises.cut(size))
+            crowded = crowded or len(passed) > self.protocol.kept
+            best = sorted(passed.items(), key=lambda item: (-item[1], item[0]))
+            found = dict(best[: self.protocol.kept])
+            threshold = max(threshold, promises.reach(size))
+        return self._estimated(found, size, promises, threshold, crowded)
+
+    def _passed(
+        self, level: int, rows: Rows, parents: list[Prefix], least: float
+    ) -> dict[Prefix, int]:
+        """Return the extensions of the parents that at least this share of reports support."""
+        found: dict[Prefix, int] = {}
+        if math.isinf(least):
+            return found
+        protocol = self.protocol
+        domain, end = protocol.domain, protocol.ends[level]
+        block, weight = domain.weight(end - 1)
+        # The last symbol of a prefix adds itself times the step to the hash of what is before it:
+        # so its symbols are to the stem what categories are to a hash function.
+        data = np.empty((3, len(rows)), dtype=np.uint32)
+        zero = np.zeros(len(rows), dtype=np.uint32)
+        data[0] = hashed(rows[:, block], zero, np.uint64(weight), protocol.hashing.prime)
+        data[2] = rows[:, -1]
+        for stem in self._stems(parents, end - 1):
+            data[1] = self._hash(rows, stem)
+            counts = np.zeros(domain.base if _is_open(stem) else 1, dtype=np.int64)
+            protocol.hashing.tally(data.T, counts)
+            for symbol in np.flatnonzero(counts >= least * len(rows)).tolist():
+                found[(*stem, symbol)] = int(counts[symbol])
+        return found
+
+    def _stems(self, parents: list[Prefix], length: int) -> Iterator[Prefix]:
+        """Give the parents with all that can follow them, up to a length."""
+        base = self.protocol.domain.base
+        for parent in parents:
+            more = length - len(parent)
+            for letters in product(range(base if _is_open(parent) else 1), repeat=more):
+                if 0 not in letters or not any(letters[letters.index(0) :]):
+                    yield (*parent, *letters)
+
+    def _hash(self, rows: Rows, prefix: Prefix) -> npt.NDArray[np.uint32]:
+        """Return the hash of a prefix by the hash function of each report."""
+        domain, prime = self.protocol.domain, self.protocol.hashing.prime
+        numbers = domain.numbers(np.array([prefix], dtype=np.int64).reshape(1, -1))[0].tolist()
+        found = rows[:, domain.blocks]
+        for block, number in enumerate(numbers):
+            if number:
+                found = hashed(rows[:, block], found, np.uint64(number), prime)
+        return found
+
+    def _estimated(
+        self,
+        found: dict[Prefix, int],
+        size: int,
+        promises: Promises,
+        threshold: float,
+        crowded: bool,
+    ) -> Found:
+        hits = np.array(list(found.values()), dtype=np.int64)
+        each = 1 - promises.each / self.protocol.kept
+        low, high = mean_limits(hits, max(size, 1), each)
+        base, scale = promises.other, promises.truth - promises.other
+        means = hits / max(size, 1)
+        return Found(
+            labels=tuple(self.protocol.domain.text(prefix) for prefix in found),
+            people=self.people,
+            confidence=promises.confidence,
+            together=True,
+            frequencies=(means - base) / scale,
+            low=np.clip((low - base) / scale, promises.least, 1),
+            high=np.clip((high - base) / scale, promises.least, 1),
+            standard_errors=np.sqrt(means * (1 - means) / max(size, 1)) / scale,
+            threshold=threshold,
+            least=promises.least,
+            crowded=crowded,
+        )
+
+
+def _is_open(prefix: Prefix) -> bool:
+    """Tell whether letters can follow: a word that has ended goes on with end marks only."""
+    return not prefix or prefix[-1] != 0
