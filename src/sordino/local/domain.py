@@ -66,7 +66,7 @@ class Domain:
         import pyarrow.compute as pc
 
         try:
-            column = pa.array(values, from_pandas=True)
+            column: Any = values if _is_arrow(values) else pa.array(values, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError):
             raise TypeError(_MIXED) from None
         if isinstance(column, pa.ChunkedArray):
@@ -112,6 +112,12 @@ class Domain:
             f"{many} of {unknown.size} values are none of the {len(self)} categories ({shown}"
             f"{more}), the first at place {first}; add a category for them, or leave them out"
         )
+
+
+def _is_arrow(values: object) -> bool:
+    import pyarrow as pa  # slow to load
+
+    return isinstance(values, pa.Array | pa.ChunkedArray)
 
 
 _SHOWN = 4

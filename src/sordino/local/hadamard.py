@@ -13,8 +13,9 @@ from sordino.exact.coins import below_many
 from sordino.exact.entropy import system
 from sordino.exact.finite import Coins
 from sordino.exact.rational import Number
+from sordino.local.counting import Counts
 from sordino.local.domain import Codes
-from sordino.local.protocol import Channel, Counts, Protocol
+from sordino.local.protocol import Channel, Protocol
 from sordino.local.response import is_below, number_of, tally_numbers
 
 
@@ -82,6 +83,13 @@ class Hadamard(Protocol):
         """
         signed = transformed(counts)
         return (people + signed[1 : len(self.domain) + 1]) // 2
+
+    def fits(self, counts: Counts, people: int) -> bool:
+        """Tell whether there is one report for each person.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return int(counts.sum()) == people
 
     def channel(self) -> Channel:
         """Return, for every number, its chance given each category.

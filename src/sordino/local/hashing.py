@@ -14,8 +14,9 @@ import numpy.typing as npt
 from sordino.exact.coins import below_many
 from sordino.exact.entropy import system
 from sordino.exact.rational import Number
+from sordino.local.counting import Counts
 from sordino.local.domain import Codes
-from sordino.local.protocol import Channel, Counts, Protocol
+from sordino.local.protocol import Channel, Protocol
 from sordino.local.response import Response
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss

@@ -3,28 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from sordino.exact.rational import Number, confidence_level
 from sordino.exact.rounding import down, up
-from sordino.local.reports import Reports
+from sordino.local.counting import Counting
 
 if TYPE_CHECKING:
     from sordino.local.numbers import NumberProtocol
-
-_MARK = "sordino mean server 1"
-_MOST_PEOPLE = 1 << 52
-_OTHER = (
-    "these {what} were made by another protocol, with another epsilon, range or grid; "
-    "add them to a server of their own protocol"
-)
-_BROKEN = "these bytes are no whole counts; have them sent again"
 
 
 @dataclass(frozen=True)
@@ -62,9 +51,10 @@ def _outwards(limit: float, side: int, places: int) -> str:
     return text
 
 
-class MeanServer:
-    """Counts of each possible report: whole numbers, so that servers can be merged in any order.
+class MeanServer(Counting):
+    """Counts of each possible report about numbers.
 
+    >>> import numpy as np
     >>> from sordino.local.one_bit import OneBit
     >>> from sordino.local.reports import Reports
     >>> protocol = OneBit(0, 100, epsilon=1)
@@ -77,49 +67,8 @@ class MeanServer:
     """
 
     def __init__(self, protocol: NumberProtocol) -> None:
+        super().__init__(protocol)
         self.protocol = protocol
-        self.people = 0
-        self._counts = np.zeros(protocol.outputs, dtype=np.int64)
-
-    def __repr__(self) -> str:
-        return f"<server of {self.protocol.words}: {self.people} reports>"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MeanServer) and self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]  # it changes
-
-    def add(self, reports: Reports) -> None:
-        """Count reports; none is counted if one of them is not of this protocol.
-
-        Guarantee: none needed; each report is already private.
-        """
-        if not isinstance(reports, Reports):
-            raise TypeError("a server takes the reports that a client encoded")
-        if reports.protocol != self.protocol.fingerprint:
-            raise ValueError(_OTHER.format(what="reports"))
-        if not self.protocol.accepts(reports.data):
-            raise ValueError(
-                "these reports are damaged: some could not have come from a client of this protocol"
-            )
-        self._take(np.bincount(reports.data, minlength=self.protocol.outputs), len(reports))
-
-    def merge(self, other: MeanServer) -> None:
-        """Add what another server of the same protocol has counted.
-
-        Guarantee: none needed; each report is already private.
-        """
-        if not isinstance(other, MeanServer):
-            raise TypeError("only a server of numbers can be merged into a server of numbers")
-        if other.protocol.fingerprint != self.protocol.fingerprint:
-            raise ValueError(_OTHER.format(what="counts"))
-        self._take(other._counts, other.people)
-
-    def _take(self, counts: np.ndarray[Any, np.dtype[np.int64]], people: int) -> None:
-        if self.people + people > _MOST_PEOPLE:
-            raise ValueError("a server counts at most 2**52 reports; begin another one")
-        self._counts += counts
-        self.people += people
 
     def estimate(self, *, confidence: Number = 0.95) -> MeanEstimate:
         """Return the mean of the numbers of these people, with an interval.
@@ -138,7 +87,7 @@ class MeanServer:
             raise ValueError("no reports have been added yet; add some first")
         protocol, people = self.protocol, self.people
         heights = range(1 - protocol.outputs, protocol.outputs, 2)
-        counts = self._counts.tolist()
+        counts = self.counts.tolist()
         total = sum(count * y for count, y in zip(counts, heights, strict=True))
         squares = sum(count * y * y for count, y in zip(counts, heights, strict=True))
         t = Fraction(total, people) / protocol.gain
@@ -154,38 +103,3 @@ class MeanServer:
             standard_error=float(half) * math.sqrt(spread / people),
             confidence=float(level),
         )
-
-    def to_bytes(self) -> bytes:
-        """Return the counts as bytes; equal counts give equal bytes.
-
-        Guarantee: none needed; each report is already private.
-        """
-        state = {
-            "kind": _MARK,
-            "protocol": self.protocol.fingerprint,
-            "people": self.people,
-            "counts": self._counts.tolist(),
-        }
-        return json.dumps(state, separators=(",", ":")).encode()
-
-    def load(self, data: bytes) -> None:
-        """Add what ``to_bytes`` of a server of the same protocol wrote.
-
-        Guarantee: none needed; each report is already private.
-        """
-        try:
-            state = json.loads(data)
-            if not isinstance(state, dict) or state.get("kind") != _MARK:
-                raise ValueError
-            people, counts = state["people"], state["counts"]
-            if not isinstance(counts, list) or not all(type(n) is int for n in [people, *counts]):
-                raise ValueError
-            if min([people, *counts]) < 0 or sum(counts) != people or people > _MOST_PEOPLE:
-                raise ValueError
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise ValueError(_BROKEN) from None
-        if state.get("protocol") != self.protocol.fingerprint:
-            raise ValueError(_OTHER.format(what="counts"))
-        if len(counts) != self.protocol.outputs:
-            raise ValueError(_BROKEN)
-        self._take(np.array(counts, dtype=np.int64), people)

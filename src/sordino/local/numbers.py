@@ -21,9 +21,11 @@ import numpy.typing as npt
 
 from sordino.exact.entropy import Bits, system
 from sordino.exact.rational import Integer, Number, brief, positive_whole, written
+from sordino.local.counting import Counts
 from sordino.local.mean import MeanServer
 from sordino.local.odds import odds_of, read_epsilon
 from sordino.local.reports import Reports
+from sordino.local.response import tally_numbers
 from sordino.local.scale import Places, Scale, read_scale, read_values
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
@@ -141,6 +143,25 @@ class NumberProtocol(ABC):
         """
         whole = data.ndim == 1 and data.dtype.kind == "u"
         return whole and (data.size == 0 or int(data.max()) < self.outputs)
+
+    @property
+    def cells(self) -> int:
+        """How many counts a server keeps: one for each report."""
+        return self.outputs
+
+    def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
+        """Count how often each number was reported.
+
+        Guarantee: none needed; each report is already private.
+        """
+        tally_numbers(data, counts)
+
+    def fits(self, counts: Counts, people: int) -> bool:
+        """Tell whether there is one report for each person.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return int(counts.sum()) == people
 
     def variance(self, value: Number | None = None) -> Fraction:
         """Return the variance of an estimated mean of such values, times the number of people.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.rational import Number
+from sordino.local.counting import check_reports
 from sordino.local.estimate import Estimate, onto_simplex
 from sordino.local.hashing import hashed
 from sordino.local.promises import Promises
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 
 Rows = npt.NDArray[np.uint32]
 Prefix = tuple[int, ...]
-
-_OTHER = (
-    "these reports were made by another protocol, with another epsilon, alphabet or length; add "
-    "them to a server of their own protocol"
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,14 +94,7 @@ class WordServer:
 
         Guarantee: none needed; each report is already private.
         """
-        if not isinstance(reports, Reports):
-            raise TypeError("a server takes the reports that a client encoded")
-        if reports.protocol != self.protocol.fingerprint:
-            raise ValueError(_OTHER)
-        if not self.protocol.accepts(reports.data):
-            raise ValueError(
-                "these reports are damaged: some could not have come from a client of this protocol"
-            )
+        check_reports(self.protocol, reports)
         self._kept.append(Reports(reports.protocol, reports.data.copy()))
         self.people += len(reports)
 

@@ -15,18 +15,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.rational import Integer, Number, finite, positive_whole, written
 from sordino.local.client import Client
+from sordino.local.counting import Counts
 from sordino.local.domain import Codes, Domain, Label, read_domain
 from sordino.local.odds import odds_of, read_epsilon
 from sordino.local.server import Server
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 
-Counts = npt.NDArray[np.int64]
 Channel = dict[Any, tuple[Fraction, ...]]
 
 
@@ -93,6 +92,13 @@ class Protocol(ABC):
         Guarantee: none needed; each report is already private.
         """
         return counts
+
+    def fits(self, counts: Counts, people: int) -> bool:  # noqa: ARG002 - some can tell
+        """Tell whether the reports of so many people can have these counts.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return True
 
     @abstractmethod
     def channel(self) -> Channel:

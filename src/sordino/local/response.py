@@ -15,8 +15,9 @@ from sordino.exact.entropy import system
 from sordino.exact.finite import Coins, Finite
 from sordino.exact.rational import Number
 from sordino.exact.tables import BLOCK, Scratch, Table
+from sordino.local.counting import Counts
 from sordino.local.domain import Codes
-from sordino.local.protocol import Channel, Counts, Protocol
+from sordino.local.protocol import Channel, Protocol
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 
@@ -96,6 +97,13 @@ class Response(Protocol):
         Guarantee: none needed; each report is already private.
         """
         tally_numbers(data, counts)
+
+    def fits(self, counts: Counts, people: int) -> bool:
+        """Tell whether there is one report for each person.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return int(counts.sum()) == people
 
     def channel(self) -> Channel:
         """Return, for every category that may be reported, its chance given each category.

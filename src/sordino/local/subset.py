@@ -15,8 +15,9 @@ from sordino.exact.coins import below_many
 from sordino.exact.entropy import Bits, system
 from sordino.exact.finite import Coins
 from sordino.exact.rational import Number
+from sordino.local.counting import Counts
 from sordino.local.domain import Codes
-from sordino.local.protocol import Channel, Counts, Protocol
+from sordino.local.protocol import Channel, Protocol
 from sordino.local.unary import are_rows, tally_rows
 
 _AT_ONCE = 1 << 22  # places that are drawn together
@@ -87,6 +88,13 @@ class Subset(Protocol):
         Guarantee: none needed; each report is already private.
         """
         tally_rows(data, counts)
+
+    def fits(self, counts: Counts, people: int) -> bool:
+        """Tell whether there are as many members as the sets have.
+
+        Guarantee: none needed; each report is already private.
+        """
+        return int(counts.sum()) == self.size * people
 
     def channel(self) -> Channel:
         """Return, for every set, its chance given each category.

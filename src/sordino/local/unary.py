@@ -14,9 +14,10 @@ import numpy.typing as npt
 from sordino.exact.entropy import system
 from sordino.exact.finite import Coins
 from sordino.exact.rational import Number
+from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.odds import odds_of
-from sordino.local.protocol import Channel, Counts, Protocol
+from sordino.local.protocol import Channel, Protocol
 
 _AT_ONCE = 1 << 22  # bits that are drawn together
 _MOST_LISTED = 12  # categories of which all reports are listed

@@ -206,7 +206,7 @@ def test_reports_travel_as_bytes(kind: type[OneBit | Piecewise]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_reports_and_counts_of_another_protocol_are_refused(kind: type[OneBit | Piecewise]) -> None:
     server, other = kind(0, 10, epsilon=1).server(), kind(0, 10, epsilon=2)
-    words = "another protocol, with another epsilon, range or grid"
+    words = "another protocol, with another epsilon or for another question"
     with pytest.raises(ValueError, match=f"these reports were made by {words}"):
         server.add(other.client().encode(3))
     with pytest.raises(ValueError, match=f"these counts were made by {words}"):
@@ -215,7 +215,7 @@ def test_reports_and_counts_of_another_protocol_are_refused(kind: type[OneBit | 
         server.load(other.server().to_bytes())
     with pytest.raises(TypeError, match="a server takes the reports that a client encoded"):
         server.add([1, 2, 3])  # type: ignore[arg-type]  # what is tested
-    with pytest.raises(TypeError, match="only a server of numbers"):
+    with pytest.raises(TypeError, match="only a server that counts"):
         server.merge("server")  # type: ignore[arg-type]  # what is tested
     assert server.people == 0
 
@@ -238,7 +238,7 @@ def test_damaged_reports_are_refused_whole(kind: type[OneBit | Piecewise]) -> No
 @pytest.mark.parametrize(
     "change",
     [
-        (b"mean server", b"other thing"),
+        (b"sordino server", b"other thing"),
         (b'"people":2', b'"people":3'),
         (b'"people":2', b'"people":true'),
         (b'"people":2', b'"people":-2'),
