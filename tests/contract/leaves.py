@@ -14,6 +14,7 @@ from sordino.privacy.leaf import Leaf
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.related import Related
 from sordino.privacy.response import KaryResponse
+from sordino.privacy.shuffled import Shuffled, ShuffledResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import PmfPair
 
@@ -79,6 +80,11 @@ LEAVES: dict[str, Leaf] = {
     ),
     "fixed size, gaussian": FixedSizeSubsampled(base=gaussian("2"), rate=Fraction(1, 20)),
     "fixed size, table": FixedSizeSubsampled(base=LOPSIDED, rate=Fraction(1, 2)),
+    "shuffled": Shuffled(epsilon=Fraction(1), people=1000),
+    "shuffled, few": Shuffled(epsilon=Fraction(3), people=4),
+    "shuffled, many": Shuffled(epsilon=Fraction(2), people=10**8),
+    "shuffled answers": ShuffledResponse(epsilon=Fraction(1), people=200),
+    "shuffled answers, few": ShuffledResponse(epsilon=Fraction(2), people=3),
     "table": LOPSIDED,
     "table, boundless": BOUNDLESS,
     "table, two answers": PmfPair(p=pmf(3, 1), q=pmf(1, 3)),
@@ -91,4 +97,5 @@ LEAVES: dict[str, Leaf] = {
 
 # Of the first the profile is above the delta of a single use, of the second it is below that delta,
 # which does not tell the two orders of its base apart.
-LOOSER_PROFILE, LOOSER_DELTA = {"discrete gaussian, wide"}, {"poisson, table"}
+LOOSER_PROFILE = {"discrete gaussian, wide", *(name for name in LEAVES if "shuffled" in name)}
+LOOSER_DELTA = {"poisson, table"}

@@ -24,6 +24,7 @@ from sordino.privacy.leaf import Leaf
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.related import RELATIONS, Related
 from sordino.privacy.response import KaryResponse
+from sordino.privacy.shuffled import Shuffled, ShuffledResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import MOST_OUTCOMES, PmfPair
 
@@ -75,7 +76,7 @@ def leaf_from_json(data: object) -> Leaf:
     Traceback (most recent call last):
     ValueError: unknown loss 'purple'; known are approximate, bounded_range, concentrated, \
 discrete_gaussian, discrete_laplace, fixed_size_subsampled, gaussian, grouped, kary_response, \
-laplace, pmf_pair, poisson_subsampled, pure, related
+laplace, pmf_pair, poisson_subsampled, pure, related, shuffled, shuffled_response
 
     Guarantee: none needed; a record that is not exactly as it was written is refused.
     """
@@ -185,6 +186,8 @@ _KINDS: dict[str, _Kind] = {
     ),
     "bounded_range": _Kind(BoundedRange, (_EPSILON,)),
     "kary_response": _Kind(KaryResponse, (_EPSILON, _whole("categories"))),
+    "shuffled": _Kind(Shuffled, (_EPSILON, _whole("people"))),
+    "shuffled_response": _Kind(ShuffledResponse, (_EPSILON, _whole("people"))),
     "poisson_subsampled": _Kind(PoissonSubsampled, (_leaf("base"), _fraction("rate"))),
     "fixed_size_subsampled": _Kind(FixedSizeSubsampled, (_leaf("base"), _fraction("rate"))),
     "pmf_pair": _Kind(

@@ -25,6 +25,7 @@ from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.response import KaryResponse
+from sordino.privacy.shuffled import Shuffled, ShuffledResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import PmfPair
 
@@ -39,6 +40,8 @@ __all__ = [
     "pmfs",
     "pure",
     "randomized_response",
+    "shuffled",
+    "shuffled_response",
     "subsampled",
 ]
 
@@ -171,6 +174,33 @@ def randomized_response(*, epsilon: Number, categories: Integer = 2) -> Loss:
     """
     many = positive_whole("categories", categories)
     return single(KaryResponse(epsilon=positive("epsilon", epsilon), categories=many))
+
+
+def shuffled(*, epsilon: Number, people: Integer) -> Loss:
+    """Return the loss of the shuffled reports of so many people.
+
+    ``epsilon`` is that of one report by itself, from any randomizer that is the same for all. Who
+    sent which report must not be seen, and one person may have one report in it.
+
+    >>> shuffled(epsilon=1, people=10_000).neighbours
+    'replace_one'
+
+    Guarantee: as for Shuffled.
+    """
+    many = positive_whole("people", people)
+    return single(Shuffled(epsilon=positive("epsilon", epsilon), people=many))
+
+
+def shuffled_response(*, epsilon: Number, people: Integer) -> Loss:
+    """Return the loss of the shuffled answers of so many people, yes or no.
+
+    Each answer is a randomized response with two categories, which is ``epsilon`` by itself; what
+    can be seen is how many said yes. For other randomizers there is ``shuffled``.
+
+    Guarantee: as for ShuffledResponse.
+    """
+    many = positive_whole("people", people)
+    return single(ShuffledResponse(epsilon=positive("epsilon", epsilon), people=many))
 
 
 def subsampled(

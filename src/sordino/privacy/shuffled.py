@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loss of reports that are shuffled: nobody can tell any more who sent which."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from sordino.exact.balls import SMALLEST
+from sordino.exact.rational import Number, is_integer, nonnegative, probability_or_zero, written
+from sordino.exact.rounding import down, reading, up, up_as_printed
+from sordino.privacy.blankets import (
+    MOST_COUNTED,
+    answers_excess,
+    clones_excess,
+    log_far_excess,
+)
+from sordino.privacy.calibrate import least_double
+from sordino.privacy.grouped import Grouped
+from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.orders import least_rho, pair_divergences
+from sordino.privacy.profiles import both_signs, order_of, positive_fraction, response, whole_size
+from sordino.privacy.pure import Pure
+
+_HARDLY_HIDDEN = 30  # a local epsilon from which shuffling is taken to hide nothing
+_NODES = 1 << 13
+_WIDEST = 36.0  # the nodes reach so many standard deviations, in a crowd
+_FAR = 1 << 10  # and so many more lie beyond
+_LEAST_LOG = -700.0
+_FINER = 64  # how much closer the points for a single use are
+_COARSER = 8  # how much wider apart those for divergences
+_RAISED = 1 + 2.0**-45  # more than the rounding of a few operations
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """A profile at points from 0 to the largest loss; between them its chord in e^epsilon."""
+
+    points: Floats
+    values: Floats
+
+    def at(self, epsilons: Floats) -> Floats:
+        """Return the chord at each epsilon that is not negative."""
+        place = np.searchsorted(self.points, epsilons, side="right")
+        right = np.minimum(place, self.points.size - 1)
+        left = np.maximum(right - 1, 0)
+        back = np.minimum(epsilons - self.points[right], 0.0)
+        share = np.expm1(back) / np.expm1(self.points[left] - self.points[right])
+        found: Floats = self.values[right] + (self.values[left] - self.values[right]) * share
+        return found
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Shuffled:
+    """The loss of the shuffled reports of ``people``, each from the same randomizer of ``bound``.
+
+    Whatever the randomizer, the reports of the others hide that of one person like a crowd of fair
+    coins, of which each other person throws one with probability 2/(e^bound + 1).
+
+    >>> loss = Shuffled(epsilon=Fraction(1), people=10_000)
+    >>> round(loss.epsilon(delta=1e-6), 4), loss.epsilon(delta=0)
+    (0.0432, 1.0)
+
+    Guarantee:
+        Neighbours: one person's value replaced by another one (replace_one); how many people there
+            are is public. All use one randomizer, fixed beforehand, and the order of the reports
+            tells nothing, nor does anything else about who sent them.
+        Loss: a profile that dominates both orders, for every randomizer, and bounds on rho and the
+            Rényi divergences.
+        Numerics: doubles, raised by a relative 2**-30; blocks and chords add about 1e-4 of delta.
+            More than 10^10 people are treated like 10^10.
+        Proof: docs/proofs/shuffling.md, theorems 1 to 3.
+    """
+
+    bound: Fraction
+    people: int
+
+    def __init__(self, *, epsilon: Fraction, people: int) -> None:
+        if not is_integer(people) or people < 1:
+            raise ValueError("people must be an int that is at least 1")
+        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
+        object.__setattr__(self, "people", int(people))
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}(epsilon={written(self.bound)}, people={self.people})"
+
+    @property
+    def neighbours(self) -> Relation | None:
+        """One person's value replaced."""
+        return "replace_one"
+
+    @property
+    def symmetric(self) -> bool:
+        """The profile dominates both orders."""
+        return True
+
+    @property
+    def pure(self) -> Fraction | None:
+        """The largest loss, which is that of a report by itself."""
+        return self.bound
+
+    @property
+    def infinity(self) -> float:
+        """No loss is unbounded."""
+        return 0.0
+
+    @property
+    def summit(self) -> float:
+        """Nothing is claimed about the probability of the largest loss."""
+        return 0.0
+
+    @property
+    def atoms(self) -> tuple[Fraction, ...]:
+        """No loss worth meeting: in a crowd the largest one is hardly ever reached."""
+        return ()
+
+    @property
+    def rho(self) -> float:
+        """A rho for which the reports are rho-zCDP."""
+        return _rho(self)
+
+    @property
+    def kl(self) -> float:
+        """A bound on the Kullback-Leibler divergence."""
+        return _kl(self)
+
+    @property
+    def total_variation(self) -> float:
+        """A bound on the total variation distance."""
+        return self._delta(Fraction(0))
+
+    def delta(self, *, epsilon: Number) -> float:
+        """Return a delta that goes with epsilon."""
+        return self._delta(nonnegative("epsilon", epsilon))
+
+    def epsilon(self, *, delta: Number) -> float:
+        """Return an epsilon that goes with delta; with delta 0 the bound."""
+        target = probability_or_zero("delta", delta)
+        whole = up_as_printed(self.bound)
+        if target == 0:
+            return whole
+        level = max(float(target), SMALLEST)
+        main = _curve(self)
+        if main.values[0] <= level:
+            return 0.0
+        cell = int(np.flatnonzero(main.values > level)[-1])
+        fine = _closer(self, cell)
+        place = int(np.flatnonzero(fine.values > level)[-1]) if fine.values[0] > level else 0
+        left, right = fine.points[place : place + 2].tolist()
+        high, low = fine.values[place : place + 2].tolist()
+        share = min(max((level - low) / (high - low), 0.0), 1.0)
+        near = right + math.log1p(share * math.expm1(left - right))
+        return least_double(lambda e: reading(self._delta(e)) <= target, near=near, high=whole)
+
+    def renyi(self, *, order: float) -> float:
+        """Return a bound on the Rényi divergence of this order."""
+        at = order_of(order)
+        if at is None:
+            return up_as_printed(self.bound)
+        found = float(_pair(self).divergences(np.array([float(at)]))[0]) * (1 + 1e-9)
+        return min(found, Pure(epsilon=self.bound).renyi(order=order))
+
+    def profile(self, epsilons: Floats, *, reverse: bool = False) -> Floats:  # noqa: ARG002 - symmetric
+        """Return delta at each epsilon."""
+        ahead = _curve(self).at
+        return both_signs(epsilons, ahead, ahead)
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        """Return losses beyond which the profile is below ``tail``."""
+        curve = _curve(self)
+        far = float(curve.points[int(np.flatnonzero(curve.values <= tail)[0])])
+        return -far, far
+
+    def group(self, size: int) -> Shuffled | Grouped:
+        """Return a bound on the loss for neighbours that differ in ``size`` people."""
+        return self if whole_size(size) == 1 else Grouped(base=self, size=size)
+
+    def _delta(self, epsilon: Fraction) -> float:
+        if epsilon >= self.bound:
+            return 0.0
+        at = max(down(epsilon), 0.0)
+        main = _curve(self)
+        cell = int(np.searchsorted(main.points, at, side="right")) - 1
+        return float(_closer(self, min(cell, main.points.size - 2)).at(np.array([at]))[0])
+
+    def _excess(self, gaps: Floats) -> Floats:
+        return clones_excess(self.people, self._share, gaps)
+
+    @property
+    def _share(self) -> float:
+        """The probability that another person throws a fair coin."""
+        return 2 / (1 + math.exp(self.bound))
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ShuffledResponse(Shuffled):
+    """The loss of the shuffled answers of ``people``, yes or no by randomized response.
+
+    What can be seen is the number of yes. How well it hides one answer depends on how many others
+    hold a yes; the loss is the largest one of all these numbers.
+
+    >>> loss = ShuffledResponse(epsilon=Fraction(1), people=50)
+    >>> round(loss.delta(epsilon=0.3), 8)
+    0.00235625
+
+    Guarantee:
+        Neighbours: one person's value replaced by the other one (replace_one); how many people
+            there are is public.
+        Loss: the least profile that dominates both orders, whatever the others hold, if there are
+            at most 10^4 people; up to 10^6 a bound, that of at most a hundredth fewer people; from
+            2 * 10^6 on that of Shuffled. rho and the Rényi divergences are bounds.
+        Numerics: doubles rounded up, off by less than 1e-9 for a single use where delta is above
+            1e-20; chords add about 1e-5 of delta in compositions.
+        Proof: docs/proofs/shuffling.md, theorems 1 and 4.
+    """
+
+    def _excess(self, gaps: Floats) -> Floats:
+        if self.people >= 2 * MOST_COUNTED:
+            return clones_excess(self.people, self._share, gaps)
+        return answers_excess(min(self.people, MOST_COUNTED), math.exp(self.bound), gaps)
+
+
+@lru_cache(maxsize=32)
+def _curve(loss: Shuffled) -> _Curve:
+    """Return the profile at points whose distances suit a crowd of this size."""
+    top = up(loss.bound)
+    if loss.bound > _HARDLY_HIDDEN:
+        points = np.linspace(0.0, top, _NODES)
+    else:
+        crowd = 1 + (loss.people - 1) * loss._share
+        widest = min(1.0, _WIDEST / math.sqrt(crowd))
+        shares = np.linspace(0.0, widest, _NODES)
+        shares = np.concatenate([shares, np.geomspace(widest, 1.0, _FAR)[1:]])
+        points = np.append(2 * np.arctanh(math.tanh(top / 2) * shares[shares < 1]), top)
+    return _Curve(points, _values(loss, points))
+
+
+@lru_cache(maxsize=256)
+def _closer(loss: Shuffled, cell: int) -> _Curve:
+    """Return the profile at close points of one cell of the curve."""
+    curve = _curve(loss)
+    points = np.linspace(curve.points[cell], curve.points[cell + 1], _FINER + 1)
+    values = _values(loss, points)
+    values[0], values[-1] = curve.values[cell], curve.values[cell + 1]
+    return _Curve(points, np.minimum.accumulate(values))
+
+
+def _values(loss: Shuffled, points: Floats) -> Floats:
+    alone = np.minimum(response(loss.bound, 1.0, points) * _RAISED, 1.0)
+    if loss.bound > _HARDLY_HIDDEN:
+        return alone
+    gaps, scale = _gaps(loss, points)
+    far = np.exp(np.maximum(log_far_excess(loss.people, loss._share, gaps), _LEAST_LOG))
+    found: Floats = np.minimum(np.minimum(loss._excess(gaps), far) * scale, alone)
+    found[points >= float(loss.bound)] = 0.0
+    return found
+
+
+def _gaps(loss: Shuffled, points: Floats) -> tuple[Floats, Floats]:
+    """Return the gaps that go with epsilons, and by what an excess is to be multiplied."""
+    half = float(loss.bound) / 2
+    short = np.maximum(half - points / 2, 0.0)
+    gaps = np.minimum(np.sinh(short) / (math.sinh(half) * np.cosh(points / 2)), 1.0)
+    return gaps, (1 + np.exp(points)) * math.tanh(half) * _RAISED
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A symmetric pair that dominates: losses with probabilities, and far ones with logarithms."""
+
+    losses: Floats
+    under_q: Floats
+    far: Floats
+    log_far: Floats  # of probabilities under P
+
+    def kl(self) -> float:
+        ahead = self.losses > 0
+        near = (self.under_q * np.expm1(self.losses) * self.losses)[ahead].sum()
+        return float(near + (np.exp(self.log_far) * self.far).sum())
+
+    def divergences(self, orders: Floats) -> Floats:
+        near = pair_divergences(orders, self.losses, self.under_q) * (orders - 1)
+        if not self.far.size:
+            return near / (orders - 1)
+        exponents = (orders[:, None] - 1) * self.far + self.log_far
+        exponents = np.logaddexp(exponents, np.log(orders)[:, None] + self.log_far)
+        beyond = np.logaddexp.reduce(exponents, axis=1)
+        found: Floats = np.logaddexp(near, beyond) / (orders - 1)
+        return found
+
+
+@lru_cache(maxsize=32)
+def _pair(loss: Shuffled) -> _Pair:
+    """Return the pair with this profile, at fewer points."""
+    curve = _curve(loss)
+    many = curve.points.size
+    near = many - 1 if many == _NODES else _NODES - 1
+    kept = np.unique(np.append(np.arange(0, near, _COARSER), near))
+    points, values = curve.points[kept], curve.values[kept]
+    gaps, steps = np.diff(points), np.diff(values)
+    ahead = np.append(steps[1:] / np.expm1(gaps[1:]), 0.0)
+    mass = np.maximum(ahead - steps / -np.expm1(-gaps), 0.0)  # under P, of each but the first
+    under_q = mass * np.exp(-points[1:])
+    rest = max(1.0 - float(mass.sum() + under_q.sum()), 0.0)
+    losses = np.concatenate([-points[:0:-1], [0.0], points[1:]])
+    weights = np.concatenate([mass[::-1], [rest], under_q])
+    some = weights > 0
+    far = curve.points[near + 1 :]
+    if not far.size:
+        return _Pair(losses[some], weights[some], far, far)
+    at, scale = _gaps(loss, curve.points[near:-1])
+    logs = log_far_excess(loss.people, loss._share, at) + np.log(scale)
+    back = -np.expm1(-np.diff(curve.points[near:]))
+    return _Pair(losses[some], weights[some], far, logs - np.log(back))
+
+
+@lru_cache(maxsize=1024)
+def _kl(loss: Shuffled) -> float:
+    return min(_pair(loss).kl() * (1 + 1e-9), Pure(epsilon=loss.bound).kl)
+
+
+@lru_cache(maxsize=1024)
+def _rho(loss: Shuffled) -> float:
+    found = least_rho(_pair(loss).divergences, pure=float(loss.bound), order_one=_kl(loss))
+    return min(found, Pure(epsilon=loss.bound).rho)
