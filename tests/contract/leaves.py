@@ -83,6 +83,7 @@ LEAVES: dict[str, Leaf] = {
     "shuffled": Shuffled(epsilon=Fraction(1), people=1000),
     "shuffled, few": Shuffled(epsilon=Fraction(3), people=4),
     "shuffled, many": Shuffled(epsilon=Fraction(2), people=10**8),
+    "shuffled, hardly": Shuffled(epsilon=Fraction(31), people=10**6),
     "shuffled answers": ShuffledResponse(epsilon=Fraction(1), people=200),
     "shuffled answers, few": ShuffledResponse(epsilon=Fraction(2), people=3),
     "table": LOPSIDED,

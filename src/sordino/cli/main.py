@@ -138,7 +138,8 @@ def account(
     losses: Annotated[
         str,
         typer.Argument(
-            help="A sum of losses, such as 'laplace(epsilon=0.1) * 50 + gaussian(sigma=20) * 200'."
+            help="A sum of losses, such as 'laplace(epsilon=0.1) * 50 + gaussian(sigma=20) * 200' "
+            "or 'shuffled(epsilon=1, people=10000)' for local reports without their senders."
         ),
     ],
     *,

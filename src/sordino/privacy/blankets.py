@@ -20,21 +20,21 @@ import numpy as np
 
 from sordino.privacy.leaf import Floats
 
-MARGIN = 1 + 2.0**-30  # more than the error of any sum here: see each of them
+_MARGIN = 1 + 2.0**-28  # more than the error of a sum over crowds: see below
 MOST_COUNTED = 10**6  # people up to whom the answers are counted
 MOST_PEOPLE = 10**10  # more are treated like so many
 ALL_LISTED = 10**4  # people up to whom every number of ones among the others is looked at
 _REACH = 20.0  # standard deviations of the mean of fair signs; beyond, the excess is below 1e-86
 _BACK = 20.0  # square roots of their mean that the number of clones may fall short
 _AHEAD = 10.0  # and exceed it
-_AROUND = 8.0
+_AROUND = 8.0  # square roots within which blocks are fine
 _FINE = 2.0**-15  # of the number of clones: how many of them make a block
 _LONG = 85.0  # exp(-85) is cut off either end of a law
 _CUT = 1e-36  # more than what is cut off both laws
 _SMALL = 1e-30  # probabilities below this are not told apart from what was cut off
 _ROUNDING = 2.0**-49  # for each probability in the two laws that are convolved: see below
-_TINY = 1e-86  # more than the probability of too few clones
-_FEWEST = 48
+_TINY = 1e-86  # more than the probabilities of too few clones and of signs out of reach
+_FEWEST = 48  # numbers of ones that are looked at in the largest crowds
 
 
 def clones_excess(people: int, share: float, gaps: Floats) -> Floats:
@@ -47,15 +47,16 @@ def clones_excess(people: int, share: float, gaps: Floats) -> Floats:
         Neighbours: one person's value replaced by another; ``people`` is public.
         Loss: at least the excess, and above it by a few 1e-4 of itself at most where people are
             more than 10^5; beyond 10^10 people that of 10^10.
-        Numerics: sums of positive doubles, raised by a relative 2**-30. Probabilities are products
-            of at most 2^21 quotients, with three roundings each; sums have no more terms, so that
-            all errors together are below 2**21 * 6 * 2**-53.
+        Numerics: sums of positive doubles, raised by a relative 2**-28. Probabilities are products
+            of at most 2^21 quotients, with three roundings each; three sums have no more terms, and
+            how far a gap is beyond a mean is known to 2**-52, which is 2**-31 of it in the largest
+            crowd. All errors together are below 2**-29.
         Proof: docs/proofs/shuffling.md, theorem 3.
     """
     found = np.zeros(gaps.shape)
     for least, weight in _blocks(min(people, MOST_PEOPLE) - 1, share):
         found += weight * _mean_excess(least + 1, gaps)
-    return found * MARGIN + _TINY * gaps
+    return found * _MARGIN + _TINY * gaps
 
 
 def log_far_excess(people: int, share: float, gaps: Floats) -> Floats:
@@ -103,11 +104,10 @@ def _mean_excess(signs: int, gaps: Floats) -> Floats:
     below = np.cumsum(law)
     level = np.concatenate([[0.0], np.cumsum(below[:-1])]) * (2 / signs)
     place = np.ceil(gaps * (signs / 2)).astype(np.int64) - 1 - first
-    inside = place >= 0
     at = np.clip(place, 0, law.size - 1)
     rest = np.maximum(gaps - (at + first) * (2 / signs), 0.0)
-    far = gaps * below[0]  # nothing is left there but what a double cannot hold
-    return np.where(inside, level[at] + below[at] * rest, far)
+    found: Floats = np.where(place >= 0, level[at] + below[at] * rest, 0.0)
+    return found
 
 
 def answers_excess(people: int, odds: float, gaps: Floats) -> Floats:

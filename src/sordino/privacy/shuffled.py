@@ -15,6 +15,7 @@ from sordino.exact.rational import Number, is_integer, nonnegative, probability_
 from sordino.exact.rounding import down, reading, up, up_as_printed
 from sordino.privacy.blankets import (
     MOST_COUNTED,
+    MOST_PEOPLE,
     answers_excess,
     clones_excess,
     log_far_excess,
@@ -26,13 +27,14 @@ from sordino.privacy.orders import least_rho, pair_divergences
 from sordino.privacy.profiles import both_signs, order_of, positive_fraction, response, whole_size
 from sordino.privacy.pure import Pure
 
-_HARDLY_HIDDEN = 30  # a local epsilon from which shuffling is taken to hide nothing
+_LEAST_BOUND, _LARGEST_BOUND = Fraction(1, 10**9), 30  # outside, shuffling hides nothing here
 _NODES = 1 << 13
 _WIDEST = 36.0  # the nodes reach so many standard deviations, in a crowd
 _FAR = 1 << 10  # and so many more lie beyond
 _LEAST_LOG = -700.0
 _FINER = 64  # how much closer the points for a single use are
 _COARSER = 8  # how much wider apart those for divergences
+_CLOSE = 1e-5  # what the search for rho may miss, relatively
 _RAISED = 1 + 2.0**-45  # more than the rounding of a few operations
 
 
@@ -71,8 +73,9 @@ class Shuffled:
             tells nothing, nor does anything else about who sent them.
         Loss: a profile that dominates both orders, for every randomizer, and bounds on rho and the
             Rényi divergences.
-        Numerics: doubles, raised by a relative 2**-30; blocks and chords add about 1e-4 of delta.
-            More than 10^10 people are treated like 10^10.
+        Numerics: doubles, raised by a relative 2**-28; blocks and chords add about 1e-4 of delta.
+            More than 10^10 people are treated like 10^10. For a bound above 30 or below 1e-9 the
+            loss is that of a report by itself.
         Proof: docs/proofs/shuffling.md, theorems 1 to 3.
     """
 
@@ -122,24 +125,28 @@ class Shuffled:
     @property
     def rho(self) -> float:
         """A rho for which the reports are rho-zCDP."""
-        return _rho(self)
+        return _rho(self) if self._alone is None else self._alone.rho
 
     @property
     def kl(self) -> float:
         """A bound on the Kullback-Leibler divergence."""
-        return _kl(self)
+        return _kl(self) if self._alone is None else self._alone.kl
 
     @property
     def total_variation(self) -> float:
         """A bound on the total variation distance."""
-        return self._delta(Fraction(0))
+        return self.delta(epsilon=0)
 
     def delta(self, *, epsilon: Number) -> float:
         """Return a delta that goes with epsilon."""
+        if self._alone is not None:
+            return self._alone.delta(epsilon=epsilon)
         return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return an epsilon that goes with delta; with delta 0 the bound."""
+        if self._alone is not None:
+            return self._alone.epsilon(delta=delta)
         target = probability_or_zero("delta", delta)
         whole = up_as_printed(self.bound)
         if target == 0:
@@ -160,18 +167,22 @@ class Shuffled:
     def renyi(self, *, order: float) -> float:
         """Return a bound on the Rényi divergence of this order."""
         at = order_of(order)
-        if at is None:
-            return up_as_printed(self.bound)
+        if at is None or self._alone is not None:
+            return Pure(epsilon=self.bound).renyi(order=order)
         found = float(_pair(self).divergences(np.array([float(at)]))[0]) * (1 + 1e-9)
         return min(found, Pure(epsilon=self.bound).renyi(order=order))
 
     def profile(self, epsilons: Floats, *, reverse: bool = False) -> Floats:  # noqa: ARG002 - symmetric
         """Return delta at each epsilon."""
+        if self._alone is not None:
+            return self._alone.profile(epsilons)
         ahead = _curve(self).at
         return both_signs(epsilons, ahead, ahead)
 
     def reach(self, tail: float) -> tuple[float, float]:
         """Return losses beyond which the profile is below ``tail``."""
+        if self._alone is not None:
+            return self._alone.reach(tail)
         curve = _curve(self)
         far = float(curve.points[int(np.flatnonzero(curve.values <= tail)[0])])
         return -far, far
@@ -192,9 +203,15 @@ class Shuffled:
         return clones_excess(self.people, self._share, gaps)
 
     @property
+    def _alone(self) -> Pure | None:
+        """The loss of a report by itself, where what shuffling adds is not computed."""
+        usual = _LEAST_BOUND <= self.bound <= _LARGEST_BOUND
+        return None if usual else Pure(epsilon=self.bound)
+
+    @property
     def _share(self) -> float:
-        """The probability that another person throws a fair coin."""
-        return 2 / (1 + math.exp(self.bound))
+        """The probability that another person throws a fair coin, rounded down."""
+        return 2 / (1 + math.exp(self.bound)) / _RAISED
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -228,15 +245,11 @@ class ShuffledResponse(Shuffled):
 @lru_cache(maxsize=32)
 def _curve(loss: Shuffled) -> _Curve:
     """Return the profile at points whose distances suit a crowd of this size."""
-    top = up(loss.bound)
-    if loss.bound > _HARDLY_HIDDEN:
-        points = np.linspace(0.0, top, _NODES)
-    else:
-        crowd = 1 + (loss.people - 1) * loss._share
-        widest = min(1.0, _WIDEST / math.sqrt(crowd))
-        shares = np.linspace(0.0, widest, _NODES)
-        shares = np.concatenate([shares, np.geomspace(widest, 1.0, _FAR)[1:]])
-        points = np.append(2 * np.arctanh(math.tanh(top / 2) * shares[shares < 1]), top)
+    top, crowd = up(loss.bound), 1 + (min(loss.people, MOST_PEOPLE) - 1) * loss._share
+    widest = min(1.0, _WIDEST / math.sqrt(crowd))
+    far = np.geomspace(widest, 1.0, _FAR if widest < 1 else 1)[1:]
+    shares = np.append(np.linspace(0.0, widest, _NODES), far)
+    points = np.append(2 * np.arctanh(math.tanh(top / 2) * shares[:-1]), top)
     return _Curve(points, _values(loss, points))
 
 
@@ -252,8 +265,6 @@ def _closer(loss: Shuffled, cell: int) -> _Curve:
 
 def _values(loss: Shuffled, points: Floats) -> Floats:
     alone = np.minimum(response(loss.bound, 1.0, points) * _RAISED, 1.0)
-    if loss.bound > _HARDLY_HIDDEN:
-        return alone
     gaps, scale = _gaps(loss, points)
     far = np.exp(np.maximum(log_far_excess(loss.people, loss._share, gaps), _LEAST_LOG))
     found: Floats = np.minimum(np.minimum(loss._excess(gaps), far) * scale, alone)
@@ -262,11 +273,11 @@ def _values(loss: Shuffled, points: Floats) -> Floats:
 
 
 def _gaps(loss: Shuffled, points: Floats) -> tuple[Floats, Floats]:
-    """Return the gaps that go with epsilons, and by what an excess is to be multiplied."""
+    """Return the gaps that go with epsilons, and by what an excess is multiplied, both raised."""
     half = float(loss.bound) / 2
-    short = np.maximum(half - points / 2, 0.0)
-    gaps = np.minimum(np.sinh(short) / (math.sinh(half) * np.cosh(points / 2)), 1.0)
-    return gaps, (1 + np.exp(points)) * math.tanh(half) * _RAISED
+    short = np.maximum((up(loss.bound) - points) / 2, 0.0)
+    gaps = np.sinh(short) / (math.sinh(half) * np.cosh(points / 2)) * _RAISED
+    return np.minimum(gaps, 1.0), (1 + np.exp(points)) * math.tanh(half) * _RAISED
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +309,7 @@ class _Pair:
 def _pair(loss: Shuffled) -> _Pair:
     """Return the pair with this profile, at fewer points."""
     curve = _curve(loss)
-    many = curve.points.size
-    near = many - 1 if many == _NODES else _NODES - 1
+    near = _NODES - 1
     kept = np.unique(np.append(np.arange(0, near, _COARSER), near))
     points, values = curve.points[kept], curve.values[kept]
     gaps, steps = np.diff(points), np.diff(values)
@@ -326,5 +336,6 @@ def _kl(loss: Shuffled) -> float:
 
 @lru_cache(maxsize=1024)
 def _rho(loss: Shuffled) -> float:
-    found = least_rho(_pair(loss).divergences, pure=float(loss.bound), order_one=_kl(loss))
+    pure, kl = float(loss.bound), _kl(loss)
+    found = least_rho(_pair(loss).divergences, pure=pure, order_one=kl, close=_CLOSE)
     return min(found, Pure(epsilon=loss.bound).rho)

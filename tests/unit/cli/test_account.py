@@ -31,6 +31,20 @@ def test_fractions_products_and_nested_losses_are_read() -> None:
     assert loss == losses.subsampled(losses.gaussian(sigma=1), rate=0.01)
 
 
+def test_shuffled_reports_are_read_and_accounted_for() -> None:
+    ((one, _), (other, times)) = read_losses(
+        "shuffled(epsilon=1, people=1000) + shuffled_response(epsilon=1/2, people=100) * 3"
+    )
+    assert one == losses.shuffled(epsilon=1, people=1000)
+    assert (other, times) == (losses.shuffled_response(epsilon=0.5, people=100), 3)
+    code, output = run("shuffled(epsilon=1, people=1000) * 2", "--json")
+    assert code == 0
+    assert 0.1 < json.loads(output)["epsilon"] < 0.25
+    code, output = run("shuffled(epsilon=1)")
+    assert code == 2
+    assert "people" in output
+
+
 def test_long_decimals_are_read_as_typed() -> None:
     ((loss, _),) = read_losses("pure(epsilon=0.1000000000000000000001)")
     assert loss.pure is not None
