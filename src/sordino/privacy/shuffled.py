@@ -268,7 +268,7 @@ def _values(loss: Shuffled, points: Floats) -> Floats:
     gaps, scale = _gaps(loss, points)
     far = np.exp(np.maximum(log_far_excess(loss.people, loss._share, gaps), _LEAST_LOG))
     found: Floats = np.minimum(np.minimum(loss._excess(gaps), far) * scale, alone)
-    found[points >= float(loss.bound)] = 0.0
+    found[points >= up(loss.bound)] = 0.0
     return found
 
 
