@@ -114,6 +114,17 @@ class NumberProtocol(ABC):
         """What one report can reveal."""
         return losses.pure(epsilon=self.epsilon)
 
+    def shuffled(self, people: Integer) -> Loss:
+        """Return what is revealed if a shuffler takes names and order away from all reports.
+
+        Guarantee:
+            Neighbours: one person's value replaced by another; how many people there are is public.
+            Loss: as for losses.shuffled.
+            Numerics: as for losses.shuffled.
+            Proof: docs/proofs/shuffling.md, theorem 2.
+        """
+        return losses.shuffled(epsilon=self.epsilon, people=people)
+
     @cached_property
     def fingerprint(self) -> str:
         """A name that any other protocol, epsilon, range or grid does not have."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sordino.exact.coins import below_many
 from sordino.exact.entropy import system
 from sordino.exact.finite import Coins, Finite
-from sordino.exact.rational import Number
+from sordino.exact.rational import Integer, Number
 from sordino.exact.tables import BLOCK, Scratch, Table
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes
@@ -58,6 +58,18 @@ class Response(Protocol):
     def loss(self) -> Loss:
         """That of randomized response with so many categories."""
         return losses.randomized_response(epsilon=self.epsilon, categories=len(self.domain))
+
+    def shuffled(self, people: Integer) -> Loss:
+        """Return what is revealed if a shuffler takes names and order away from all reports.
+
+        Guarantee:
+            Neighbours: one person's value replaced by another; how many people there are is public.
+            Loss: as for losses.shuffled_response with two categories, else for losses.shuffled.
+            Numerics: the same.
+            Proof: docs/proofs/shuffling.md, theorems 2 and 4.
+        """
+        kind = losses.shuffled_response if len(self.domain) == 2 else losses.shuffled
+        return kind(epsilon=self.epsilon, people=people)
 
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
         """Return a category for each code: how far it is from the code does not depend on it.

@@ -189,3 +189,12 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
     draw_errors(candidates(50, 1), tmp_path / "errors.png")
     assert (tmp_path / "estimate.png").stat().st_size > 5_000
     assert (tmp_path / "errors.png").stat().st_size > 5_000
+
+
+def test_a_shuffler_makes_the_loss_smaller() -> None:
+    two, many = Response(["no", "yes"], epsilon=1), Hashing(1_000, epsilon=1)
+    assert two.shuffled(1_000) == so.losses.shuffled_response(epsilon=1, people=1_000)
+    assert many.shuffled(1_000) == so.losses.shuffled(epsilon=1, people=1_000)
+    assert so.local.OneBit(0, 1, epsilon=1).shuffled(1_000) == many.shuffled(1_000)
+    assert two.shuffled(1_000).epsilon(delta=1e-6) < many.shuffled(1_000).epsilon(delta=1e-6) < 0.3
+    assert many.shuffled(10_000).neighbours == "replace_one"
