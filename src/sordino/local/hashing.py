@@ -152,8 +152,8 @@ class Hashing(Protocol):
                     found[a, b, y] = tuple(chance / self.prime**2 for chance in chances)
         return found
 
-    def _details(self) -> tuple[str, ...]:
-        return (str(self.prime),)
+    def _details(self) -> list[Any]:
+        return [*super()._details(), self.prime]
 
     @cached_property
     def _response(self) -> Response:

@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import string
-from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,11 +21,10 @@ from sordino.exact.rational import (
     probability,
     written,
 )
-from sordino.local.client import AT_ONCE
 from sordino.local.hashing import PRIME, Hashing, hashed
 from sordino.local.prefixes import WordServer
 from sordino.local.promises import Promises
-from sordino.local.reports import Reports
+from sordino.local.randomizer import Encoder, Randomizer
 from sordino.local.words import Numbers, Symbols, Words
 from sordino.privacy.loss import Loss
 
@@ -38,7 +33,7 @@ _MOST_CANDIDATES = 1 << 22
 Rows = npt.NDArray[np.uint32]
 
 
-class HeavyHitters:
+class HeavyHitters(Randomizer):
     """A search for the words that many people hold, among all words of an alphabet.
 
     Each person is put on a level at random and reports the beginning of the word, as long as the
@@ -78,9 +73,9 @@ class HeavyHitters:
         otherwise: str | None = None,
         prime: int = PRIME,
     ) -> None:
+        super().__init__(epsilon=epsilon)
         self.domain = Words(alphabet, length=length, prime=prime, otherwise=otherwise)
         self.hashing = Hashing(self.domain.base, epsilon=epsilon, prime=prime)
-        self.epsilon = self.hashing.epsilon
         self.least = probability("least", least)
         self.kept = int(1 / self.least)
         self.step = positive_whole("step", step)
@@ -122,16 +117,10 @@ class HeavyHitters:
         numbers = (self.domain.blocks + 1) * (self.hashing.prime - 1).bit_length()
         return (self.levels - 1).bit_length() + numbers + (self.hashing.buckets - 1).bit_length()
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """A name that any other protocol, epsilon, alphabet or length does not have.
-
-        What only the server needs, such as ``least``, is no part of it.
-        """
+    def _details(self) -> list[Any]:
+        """Return what clients need; what only the server needs, such as ``least``, is left out."""
         domain = self.domain
-        about = [str(self.epsilon), domain.alphabet, domain.length, self.step, self.hashing.prime]
-        text = json.dumps(["sordino local 1", type(self).__name__, *about])
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        return [domain.alphabet, domain.length, self.step, self.hashing.prime]
 
     def client(self) -> WordClient:
         """Return what runs on the device of a person.
@@ -228,46 +217,21 @@ class HeavyHitters:
         return len(data) == 0 or bool((data.max(axis=0) < bounds).all())
 
 
-class WordClient:
+class WordClient(Encoder):
     """What runs where the word is known, and lets only randomized reports out.
 
     >>> client = HeavyHitters(epsilon=1, length=5).client()
     >>> len(client.encode("hello")), len(client.encode(["hi", "all"]))
     (1, 2)
 
-    Guarantee:
-        Neighbours: any two words of one person.
-        Loss: ``loss`` for each report; whoever reports twice loses twice.
-        Numerics: as for HeavyHitters.
-        Proof: docs/proofs/heavy_hitters.md, theorem 1.
+    Guarantee: as for Encoder.
     """
 
     def __init__(self, protocol: HeavyHitters) -> None:
-        self.protocol = protocol
+        self.protocol: HeavyHitters = protocol
 
-    def __repr__(self) -> str:
-        return f"<client of {self.protocol.words}, epsilon {written(self.protocol.epsilon)}>"
+    def _read(self, values: object) -> Symbols:
+        return self.protocol.domain.symbols(values)
 
-    @property
-    def loss(self) -> Loss:
-        """What one report can reveal."""
-        return self.protocol.loss
-
-    def encode(self, values: object) -> Reports:
-        """Return a fresh report for a word, or for each word of a column.
-
-        Guarantee: as for WordClient.
-        """
-        symbols = self.protocol.domain.symbols(values)
-        return Reports(self.protocol.fingerprint, self.protocol.draw(symbols))
-
-    def stream(self, values: object, *, at_once: Integer = AT_ONCE) -> Iterator[Reports]:
-        """Give the reports of a column piece by piece, so that they need little memory.
-
-        Guarantee: as for WordClient.
-        """
-        size = positive_whole("at_once", at_once)
-        symbols = self.protocol.domain.symbols(values)
-        for start in range(0, len(symbols), size):
-            drawn = self.protocol.draw(symbols[start : start + size])
-            yield Reports(self.protocol.fingerprint, drawn)
+    def _drawn(self, column: Symbols) -> Rows:
+        return self.protocol.draw(column)

@@ -7,13 +7,9 @@ function of the place, so the mean of many reports gives the mean of the numbers
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import abstractmethod
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,20 +19,16 @@ from sordino.exact.entropy import Bits, system
 from sordino.exact.rational import Integer, Number, brief, positive_whole, written
 from sordino.local.counting import Counts
 from sordino.local.mean import MeanServer
-from sordino.local.odds import odds_of, read_epsilon
-from sordino.local.reports import Reports
+from sordino.local.randomizer import AT_ONCE, Encoder, Randomizer
 from sordino.local.response import tally_numbers
 from sordino.local.scale import Places, Scale, read_scale, read_values
-from sordino.privacy import losses
-from sordino.privacy.loss import Loss
 
 STEPS = 256
-_AT_ONCE = 1 << 16  # people: what is needed for them stays in the processor's cache
 
 Channel = dict[int, tuple[Fraction, ...]]
 
 
-class NumberProtocol(ABC):
+class NumberProtocol(Randomizer):
     """A way to report a number of a public range so that nobody learns it.
 
     Numbers beyond an end of the range count as that end.
@@ -49,18 +41,12 @@ class NumberProtocol(ABC):
     """
 
     def __init__(self, low: Number, high: Number, *, epsilon: Number, steps: Integer) -> None:
+        super().__init__(epsilon=epsilon)
         self.scale: Scale = read_scale(low, high, steps)
-        self.epsilon = read_epsilon(epsilon)
-        self.odds = odds_of(self.epsilon)
 
     def __repr__(self) -> str:
         ends = f"{brief(self.scale.low)} to {brief(self.scale.high)}"
         return f"<{self.words}: {ends}, epsilon {written(self.epsilon)}>"
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """The name of the protocol in words."""
 
     @property
     @abstractmethod
@@ -109,29 +95,9 @@ class NumberProtocol(ABC):
         """How many bits one report has."""
         return (self.outputs - 1).bit_length()
 
-    @property
-    def loss(self) -> Loss:
-        """What one report can reveal."""
-        return losses.pure(epsilon=self.epsilon)
-
-    def shuffled(self, people: Integer) -> Loss:
-        """Return what is revealed if a shuffler takes names and order away from all reports.
-
-        Guarantee:
-            Neighbours: one person's value replaced by another; how many people there are is public.
-            Loss: as for losses.shuffled.
-            Numerics: as for losses.shuffled.
-            Proof: docs/proofs/shuffling.md, theorem 2.
-        """
-        return losses.shuffled(epsilon=self.epsilon, people=people)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A name that any other protocol, epsilon, range or grid does not have."""
+    def _details(self) -> list[Any]:
         scale = self.scale
-        numbers = (self.epsilon, scale.low, scale.high, scale.steps, self.outputs)
-        about = ["sordino local 1", type(self).__name__, *map(str, numbers)]
-        return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
+        return [str(scale.low), str(scale.high), scale.steps, self.outputs]
 
     def client(self) -> NumberClient:
         """Return what runs on the device of a person.
@@ -193,7 +159,7 @@ class NumberProtocol(ABC):
         return math.sqrt(self.variance(value) / positive_whole("people", people))
 
 
-class NumberClient:
+class NumberClient(Encoder):
     """What runs where the number is known, and lets only randomized reports out.
 
     >>> from sordino.local.one_bit import OneBit
@@ -201,43 +167,19 @@ class NumberClient:
     >>> len(client.encode(37)), len(client.encode([12.5, 99, 250]))
     (1, 3)
 
-    Guarantee:
-        Neighbours: any two numbers of one person.
-        Loss: ``loss`` for each report; whoever reports twice loses twice.
-        Numerics: as for the protocol.
-        Proof: docs/proofs/local_numbers.md, theorems 1 and 2.
+    Guarantee: as for Encoder.
     """
 
     def __init__(self, protocol: NumberProtocol) -> None:
-        self.protocol = protocol
+        self.protocol: NumberProtocol = protocol
 
-    def __repr__(self) -> str:
-        return f"<client of {self.protocol.words}, epsilon {written(self.protocol.epsilon)}>"
+    def _read(self, values: object) -> npt.NDArray[Any]:
+        return read_values(values, self.protocol.scale)
 
-    @property
-    def loss(self) -> Loss:
-        """What one report can reveal."""
-        return self.protocol.loss
-
-    def encode(self, values: object) -> Reports:
-        """Return a fresh report for a number, or for each number of a column.
-
-        Guarantee: as for NumberClient.
-        """
-        pieces = [piece.data for piece in self.stream(values)]
-        kind = np.min_scalar_type(self.protocol.outputs - 1)
-        data = np.concatenate(pieces) if pieces else np.empty(0, dtype=kind)
-        return Reports(self.protocol.fingerprint, data)
-
-    def stream(self, values: object, *, at_once: Integer = _AT_ONCE) -> Iterator[Reports]:
-        """Give the reports of a column piece by piece, so that they need little memory.
-
-        Guarantee: as for NumberClient.
-        """
-        size = positive_whole("at_once", at_once)
-        scale = self.protocol.scale
-        array = read_values(values, scale)
-        for start in range(0, array.size, size):
-            bits = system()  # that of the thread which asks for this piece
-            places = scale.rounded(array[start : start + size], bits)
-            yield Reports(self.protocol.fingerprint, self.protocol.draw(places, bits))
+    def _drawn(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        out = np.empty(column.size, dtype=np.min_scalar_type(self.protocol.outputs - 1))
+        for start in range(0, column.size, AT_ONCE):  # what is needed stays in the cache
+            bits = system()
+            places = self.protocol.scale.rounded(column[start : start + AT_ONCE], bits)
+            out[start : start + AT_ONCE] = self.protocol.draw(places, bits)
+        return out

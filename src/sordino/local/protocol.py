@@ -7,12 +7,9 @@ one with the chance ``other``. A server counts, for each category, the reports t
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
@@ -21,15 +18,13 @@ from sordino.exact.rational import Integer, Number, finite, positive_whole, writ
 from sordino.local.client import Client
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes, Domain, Label, read_domain
-from sordino.local.odds import odds_of, read_epsilon
+from sordino.local.randomizer import Randomizer
 from sordino.local.server import Server
-from sordino.privacy import losses
-from sordino.privacy.loss import Loss
 
 Channel = dict[Any, tuple[Fraction, ...]]
 
 
-class Protocol(ABC):
+class Protocol(Randomizer):
     """A way in which people answer so that nobody, not even who asks, learns what is true of them.
 
     Guarantee:
@@ -43,22 +38,11 @@ class Protocol(ABC):
     other: Fraction  # the chance that it supports any other category
 
     def __init__(self, categories: object, *, epsilon: Number) -> None:
+        super().__init__(epsilon=epsilon)
         self.domain: Domain = read_domain(categories)
-        self.epsilon = read_epsilon(epsilon)
-        self.odds = odds_of(self.epsilon)
 
     def __repr__(self) -> str:
         return f"<{self.words}: {len(self.domain)} categories, epsilon {written(self.epsilon)}>"
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """The name of the protocol in words."""
-
-    @property
-    @abstractmethod
-    def report_bits(self) -> int:
-        """How many bits one report has."""
 
     @property
     @abstractmethod
@@ -70,13 +54,6 @@ class Protocol(ABC):
         """Return one report for each code.
 
         Guarantee: as for Protocol.
-        """
-
-    @abstractmethod
-    def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether an array can be one of reports of this protocol.
-
-        Guarantee: none needed; each report is already private.
         """
 
     @abstractmethod
@@ -112,33 +89,9 @@ class Protocol(ABC):
         """The categories, in their order."""
         return tuple(self.domain.labels)
 
-    @property
-    def loss(self) -> Loss:
-        """What one report can reveal."""
-        return losses.pure(epsilon=self.epsilon)
-
-    def shuffled(self, people: Integer) -> Loss:
-        """Return what is revealed if a shuffler takes names and order away from all reports.
-
-        Guarantee:
-            Neighbours: one person's value replaced by another; how many people there are is public.
-            Loss: as for losses.shuffled.
-            Numerics: as for losses.shuffled.
-            Proof: docs/proofs/shuffling.md, theorem 2.
-        """
-        return losses.shuffled(epsilon=self.epsilon, people=people)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A name that any other protocol, epsilon or list of categories does not have."""
+    def _details(self) -> list[Any]:
         labels = self.domain.labels
-        stated = len(labels) if isinstance(labels, range) else list(labels)
-        about = [type(self).__name__, str(self.epsilon), stated, *self._details()]
-        return hashlib.sha256(json.dumps(["sordino local 1", *about]).encode()).hexdigest()[:32]
-
-    def _details(self) -> tuple[str, ...]:
-        """Return what else tells one protocol of this kind from another."""
-        return ()
+        return [len(labels) if isinstance(labels, range) else list(labels)]
 
     def client(self) -> Client:
         """Return what runs on the device of a person.

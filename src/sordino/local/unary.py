@@ -105,8 +105,8 @@ class Unary(Protocol):
         rows = product((0, 1), repeat=wide)
         return {row: tuple(chance(row, x) for x in range(wide)) for row in rows}
 
-    def _details(self) -> tuple[str, ...]:
-        return (str(self.optimised),)
+    def _details(self) -> list[Any]:
+        return [*super()._details(), self.optimised]
 
 
 def are_rows(data: npt.NDArray[Any], wide: int) -> bool:
