@@ -111,6 +111,9 @@ class Table:
         self._guide[inside > 0] = self._unclear
         self._guide_view = memoryview(self._guide)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (self.law, self._value, self.guide_bits, self.word_bits)
+
     @property
     def thresholds(self) -> list[int]:
         """The stored floors of 2**word_bits F(j), from outcome ``first`` on."""

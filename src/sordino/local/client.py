@@ -33,4 +33,4 @@ class Client(Encoder):
         return codes
 
     def _drawn(self, column: Codes) -> npt.NDArray[Any]:
-        return self.protocol.draw(column)
+        return self.protocol.draw(self.protocol.domain.check(column))

@@ -14,10 +14,10 @@ from sordino.local.reports import Reports
 Counts = npt.NDArray[np.int64]
 
 _MARK = "sordino server 1"
-_MOST_PEOPLE = 1 << 52  # counts stay exact as doubles
+_MOST_PEOPLE = 1 << 46  # limits are certain up to so many
 _OTHER = (
-    "these {what} were made by another protocol, with another epsilon or for another question; "
-    "add them to a server of their own protocol"
+    "these {what} were made by another protocol, with another epsilon, or with other categories or "
+    "another range; add them to a server of their own protocol"
 )
 _BROKEN = "these bytes are no whole counts; have them sent again"
 
@@ -68,7 +68,7 @@ def check_reports(protocol: Reported, reports: object) -> Reports:
 
     Guarantee: none needed; each report is already private.
     """
-    if not isinstance(reports, Reports):
+    if not isinstance(reports, Reports) or type(reports.data) is not np.ndarray:
         raise TypeError("a server takes the reports that a client encoded")
     if reports.protocol != protocol.fingerprint:
         raise ValueError(_OTHER.format(what="reports"))
@@ -115,6 +115,8 @@ class Counting:
         """
         if not isinstance(other, Counting):
             raise TypeError("only a server that counts can be merged into a server that counts")
+        if other is self:
+            raise ValueError("a server cannot be merged into itself: that would count all twice")
         if other._protocol.fingerprint != self._protocol.fingerprint:
             raise ValueError(_OTHER.format(what="counts"))
         self._take(other.counts, other.people)
@@ -157,6 +159,6 @@ class Counting:
 
     def _take(self, counts: Counts, people: int) -> None:
         if self.people + people > _MOST_PEOPLE:
-            raise ValueError("a server counts at most 2**52 reports; begin another one")
+            raise ValueError("a server counts at most 2**46 reports; begin another one")
         self.counts += counts
         self.people += people

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -37,6 +37,8 @@ class Domain:
 
         Guarantee: none needed; it stays on the device of the person.
         """
+        if isinstance(values, Set | Mapping):
+            raise TypeError(_SHAPE)
         single = isinstance(values, _ONE) or values is None
         column = np.asarray([values]) if single else values
         if isinstance(self.labels, range):
@@ -46,9 +48,14 @@ class Domain:
         return found, single
 
     def _numbers(self, values: object) -> Codes:
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except ValueError:  # lists of different lengths
+            raise ValueError(_SHAPE) from None
         if array.ndim != 1:
             raise ValueError(_SHAPE)
+        if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+            self._refuse(np.ma.getmaskarray(values))
         if array.size == 0:
             return np.empty(0, dtype=np.int64)
         if array.dtype.kind not in "iu":
@@ -61,13 +68,22 @@ class Domain:
             self._refuse((array < 0) | (array >= len(self)))
         return array.astype(np.int64, copy=False)
 
+    def check(self, codes: Codes) -> Codes:
+        """Return codes, if they are still those of categories: their array may be another's too.
+
+        Guarantee: none needed; it stays on the device of the person.
+        """
+        if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < len(self):
+            raise ValueError("the values were changed while they were encoded; leave them alone")
+        return codes
+
     def _looked_up(self, values: object) -> Codes:
         import pyarrow as pa  # slow to load
         import pyarrow.compute as pc
 
         try:
             column: Any = values if _is_arrow(values) else pa.array(values, from_pandas=True)
-        except (pa.ArrowException, TypeError, ValueError):
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, KeyError):
             raise TypeError(_MIXED) from None
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
@@ -80,7 +96,11 @@ class Domain:
                 f"the categories are {_KINDS[type(self.labels[0])]}, and values of another kind "
                 "were given; give values of that kind"
             )
-        places = pc.index_in(column, value_set=self._set.cast(column.type))
+        if pa.types.is_integer(column.type):
+            column = _in_64_bits(column)
+        elif pa.types.is_large_string(column.type):
+            column = column.cast(pa.string())
+        places = pc.index_in(column, value_set=self._set)
         unknown = places.is_null().to_numpy(zero_copy_only=False)
         if unknown.any():
             self._refuse(unknown)
@@ -109,9 +129,20 @@ class Domain:
         shown = ", ".join(repr(label) for label in list(self.labels[:_SHOWN]))
         more = ", ..." if len(self) > _SHOWN else ""
         raise ValueError(
-            f"{many} of {unknown.size} values are none of the {len(self)} categories ({shown}"
-            f"{more}), the first at place {first}; add a category for them, or leave them out"
+            f"{many:,} of {unknown.size:,} values are none of the {len(self):,} categories ({shown}"
+            f"{more}), the first is number {first + 1:,}; mend them, or add a category for them"
         )
+
+
+def _in_64_bits(column: Any) -> Any:
+    """Return whole numbers as int64; those that do not fit, which are no labels, are missing."""
+    import pyarrow as pa  # slow to load
+    import pyarrow.compute as pc
+
+    if column.type == pa.uint64():
+        large = pc.greater(column, pa.scalar((1 << 63) - 1, pa.uint64()))
+        column = pc.if_else(large, pa.scalar(None, pa.uint64()), column)
+    return column.cast(pa.int64())
 
 
 def _is_arrow(values: object) -> bool:
@@ -120,7 +151,7 @@ def _is_arrow(values: object) -> bool:
     return isinstance(values, pa.Array | pa.ChunkedArray)
 
 
-_SHOWN = 4
+_SHOWN = 10
 _SHAPE = "values must be a single value or a column of values"
 _MIXED = "values must be a column of one kind: text, whole numbers or booleans"
 _KINDS = {str: "text", int: "whole numbers", bool: "booleans"}
@@ -138,6 +169,8 @@ def read_domain(categories: object) -> Domain:
         labels: tuple[Label, ...] | range = range(int(categories))
     elif isinstance(categories, range):
         labels = categories if categories == range(len(categories)) else tuple(categories)
+    elif isinstance(categories, Set | Mapping):
+        raise TypeError("categories must be a list, which has an order that all sides share")
     elif isinstance(categories, Iterable) and not isinstance(categories, str | bytes):
         labels = tuple(_label(label) for label in categories)
     else:
@@ -163,8 +196,18 @@ def read_domain(categories: object) -> Domain:
 def _label(label: object) -> Label:
     if isinstance(label, np.generic):
         label = label.item()
+    if isinstance(label, str) and not _is_text(label):
+        raise ValueError("categories must be whole text, without halves of characters")
     if isinstance(label, bool | str):
         return label
     if is_integer(label) and -(1 << 63) <= label < 1 << 63:
         return int(label)
     raise TypeError("categories must be text, whole numbers of 64 bits, or booleans")
+
+
+def _is_text(label: str) -> bool:
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

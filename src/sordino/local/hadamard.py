@@ -89,7 +89,7 @@ class Hadamard(Protocol):
 
         Guarantee: none needed; each report is already private.
         """
-        return int(counts.sum()) == people
+        return bool(sum(counts.tolist()) == people)
 
     def channel(self) -> Channel:
         """Return, for every number, its chance given each category.

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from sordino.exact.coins import below_many
 from sordino.exact.entropy import system
-from sordino.exact.rational import Number
+from sordino.exact.rational import Integer, Number, positive_whole
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
@@ -48,12 +49,14 @@ class Hashing(Protocol):
 
     words = "optimised local hashing"
 
-    def __init__(self, categories: object, *, epsilon: Number, prime: int = PRIME) -> None:
+    def __init__(self, categories: object, *, epsilon: Number, prime: Integer = PRIME) -> None:
         super().__init__(categories, epsilon=epsilon)
-        if not max(len(self.domain), 3) <= prime <= PRIME:
-            raise ValueError(f"prime must lie between the number of categories and {PRIME}")
-        self.prime = prime
-        near = min(int(self.odds) + 1, prime - 1, _MOST_BUCKETS)
+        self.prime = positive_whole("prime", prime)
+        if not max(len(self.domain), 3) <= self.prime <= PRIME or not _is_prime(self.prime):
+            raise ValueError(
+                f"prime must be a prime number, from the number of categories to {PRIME}"
+            )
+        near = min(int(self.odds) + 1, self.prime - 1, _MOST_BUCKETS)
         sizes = {max(near, 2), max(near, 2) + 1}
         self.buckets = min(sizes, key=self._error)
         self.truth, self.other = self._chances(self.buckets)
@@ -193,6 +196,11 @@ def hashed(step: Words, start: Words, numbers: Any, prime: int) -> npt.NDArray[n
     product += start
     product %= np.uint64(prime)
     return product.astype(np.uint32)
+
+
+@cache
+def _is_prime(number: int) -> bool:
+    return all(number % divisor for divisor in range(2, isqrt(number) + 1))
 
 
 def _edge(bucket: int, buckets: int, prime: int) -> int:

@@ -64,6 +64,8 @@ def read_reports(data: bytes) -> Reports:
 
     Guarantee: none needed; each report is already private.
     """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError("reports are read from bytes")
     line, _, body = bytes(data).partition(b"\n")
     try:
         header = json.loads(line) if len(line) <= _LONGEST_HEADER else None

@@ -115,7 +115,7 @@ class Response(Protocol):
 
         Guarantee: none needed; each report is already private.
         """
-        return int(counts.sum()) == people
+        return bool(sum(counts.tolist()) == people)
 
     def channel(self) -> Channel:
         """Return, for every category that may be reported, its chance given each category.

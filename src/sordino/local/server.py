@@ -15,6 +15,8 @@ from sordino.theorems.counts import mean_limits
 if TYPE_CHECKING:
     from sordino.local.protocol import Protocol
 
+_MARGIN = 1e-12  # of a chance: more than doubles are off
+
 
 class Server(Counting):
     """Counts of reports about categories.
@@ -37,13 +39,14 @@ class Server(Counting):
             Numerics: intervals are valid for people drawn at random and for any fixed people.
             Proof: docs/proofs/local.md, theorem 3.
         """
-        level = float(confidence_level(confidence))
+        level = confidence_level(confidence)
         if self.people == 0:
             raise ValueError("no reports have been added yet; add some first")
         protocol, people = self.protocol, self.people
         hits = protocol.supports(self.counts, people)
-        each = 1 - (1 - level) / len(protocol.domain) if together else level
-        low, high = mean_limits(hits, people, each)
+        alpha = float((1 - level) / (len(protocol.domain) if together else 1))
+        low, high = mean_limits(hits, people, alpha)
+        rare, common = (protocol.standard_error(people, frequency=share) for share in (0, 1))
         base, scale = float(protocol.other), float(protocol.truth - protocol.other)
         found = (hits / people - base) / scale
         shares = np.clip(found, 0, 1)
@@ -51,10 +54,11 @@ class Server(Counting):
         return Estimate(
             labels=protocol.labels,
             people=people,
-            confidence=level,
+            confidence=float(level),
             together=together,
             frequencies=found,
-            low=np.clip((low - base) / scale, 0, 1),
-            high=np.clip((high - base) / scale, 0, 1),
+            # No interval is shorter than the noise at the end it was cut to.
+            low=np.clip((low - base - _MARGIN) / scale, 0, max(0, 1 - common)),
+            high=np.clip((high - base + _MARGIN) / scale, min(1, rare), 1),
             standard_errors=np.sqrt((shares * own + (1 - shares) * others) / people),
         )

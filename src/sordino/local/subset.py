@@ -94,7 +94,7 @@ class Subset(Protocol):
 
         Guarantee: none needed; each report is already private.
         """
-        return int(counts.sum()) == self.size * people
+        return bool(sum(counts.tolist()) == self.size * people)
 
     def channel(self) -> Channel:
         """Return, for every set, its chance given each category.

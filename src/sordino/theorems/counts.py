@@ -42,21 +42,22 @@ def highest(hits: Counts, runs: int, alpha: float) -> Floats:
     return np.where(hits < runs, betainccinv(inner + 1.0, runs - inner, alpha), 1.0)
 
 
-def mean_limits(hits: Counts, runs: int, confidence: float) -> tuple[Floats, Floats]:
+def mean_limits(hits: Counts, runs: int, alpha: float) -> tuple[Floats, Floats]:
     """Return limits of the mean chance of independent coins, whose chances may all differ.
+
+    One of both limits is wrong with a chance of at most alpha.
 
     They are those of Clopper and Pearson, which hold for equal chances, and at least one hit away
     from the count on either side: so far from its mean no sum of coins has larger tails than that
     of equal ones (Hoeffding 1956).
 
-    >>> low, high = mean_limits(1, 1000, 0.95)
+    >>> low, high = mean_limits(1, 1000, 0.05)
     >>> float(low), round(float(high), 6)
     (0.0, 0.005559)
 
     Guarantee: none needed; whoever counts answers for the counts.
     """
-    alpha = (1 - confidence) / 2
     counts = np.asarray(hits, dtype=np.float64)
-    low = np.minimum(lowest(hits, runs, alpha), np.maximum(counts - 1, 0) / runs)
-    high = np.maximum(highest(hits, runs, alpha), np.minimum(counts + 1, runs) / runs)
+    low = np.minimum(lowest(hits, runs, alpha / 2), np.maximum(counts - 1, 0) / runs)
+    high = np.maximum(highest(hits, runs, alpha / 2), np.minimum(counts + 1, runs) / runs)
     return low, high

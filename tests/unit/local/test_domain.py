@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from sordino.local import Response
 from sordino.local.domain import MOST_CATEGORIES, read_domain
 
 ILLNESS = "a rare illness"
@@ -49,9 +50,9 @@ def test_unknown_values_are_refused_and_not_shown(categories: object, values: ob
 
 
 def test_the_message_says_how_many_are_unknown_and_what_is_known() -> None:
-    with pytest.raises(ValueError, match=r"2 of 4 values are none of the 5 categories") as refused:
-        read_domain(list("abcde")).codes(["a", ILLNESS, "b", ILLNESS])
-    assert "('a', 'b', 'c', 'd', ...), the first at place 1" in str(refused.value)
+    with pytest.raises(ValueError, match=r"2 of 4 values are none of the 12 categories") as refused:
+        read_domain(list("abcdefghijkl")).codes(["a", ILLNESS, "b", ILLNESS])
+    assert "'j', ...), the first is number 2; mend them" in str(refused.value)
 
 
 @pytest.mark.parametrize(("categories", "values"), [
@@ -79,3 +80,47 @@ def test_what_cannot_be_categories_is_refused(categories: object, message: str) 
 def test_what_is_of_the_wrong_kind_is_no_category(categories: object) -> None:
     with pytest.raises(TypeError):
         read_domain(categories)
+
+
+def test_numbers_of_any_width_are_looked_up_and_large_ones_are_unknown() -> None:
+    domain = read_domain([1, 300, -1])
+    for kind in (np.int8, np.uint8, np.int16, np.uint64):
+        assert domain.codes(np.array([1, 1], dtype=kind))[0].tolist() == [0, 0]
+    for values in (np.array([2**64 - 1], dtype=np.uint64), np.array([2**63], dtype=np.uint64)):
+        with pytest.raises(ValueError, match="1 of 1 values are none"):
+            domain.codes(values)
+    for values in ([2**70], [1, 2**63 + 5]):
+        with pytest.raises((TypeError, ValueError)):
+            domain.codes(values)
+
+
+def test_masked_values_are_no_values() -> None:
+    masked = np.ma.array([1, 2, 3], mask=[False, True, True])
+    for domain in (read_domain(5), read_domain([1, 2, 3])):
+        with pytest.raises(ValueError, match="2 of 3 values are none"):
+            domain.codes(masked)
+
+
+def test_what_has_no_order_is_no_list() -> None:
+    for unordered in ({"a", "b"}, frozenset({"a", "b"}), {"a": 1, "b": 2}):
+        with pytest.raises(TypeError, match="list"):
+            read_domain(unordered)
+        with pytest.raises(TypeError, match="column"):
+            read_domain(["a", "b"]).codes(unordered)
+    with pytest.raises(ValueError, match="column of values"):
+        read_domain(3).codes([[1, 2], [0]])
+
+
+def test_halves_of_characters_are_no_labels() -> None:
+    with pytest.raises(ValueError, match="halves of characters"):
+        read_domain(["\ud83d\ude00", "x"])
+
+
+def test_values_that_change_under_way_are_refused() -> None:
+    """A stream reads the array of the caller, who may write to it meanwhile."""
+    values = np.zeros(100, dtype=np.int64)
+    pieces = Response(10, epsilon=1).client().stream(values, at_once=50)
+    next(pieces)
+    values[:] = 200
+    with pytest.raises(ValueError, match="changed while they were encoded"):
+        next(pieces)

@@ -15,7 +15,9 @@ from sordino.local import Hadamard, Hashing, Response, Subset, Unary, best, cand
 from sordino.local.estimate import onto_simplex
 from sordino.local.odds import odds_of
 from sordino.local.plot import draw_errors
+from sordino.testing import replay
 from sordino.theorems.counts import highest, lowest, mean_limits
+from tests.statistical.seeded import SeededBits
 
 
 def test_the_anchors_of_the_literature_are_met() -> None:
@@ -177,7 +179,7 @@ def test_the_simplex_projection_is_the_nearest_distribution(values: list[float])
 
 
 def test_the_limits_of_a_mean_are_never_nearer_than_one_hit() -> None:
-    low, high = mean_limits(np.array([0, 1, 2, 50, 99, 100]), 100, 0.95)
+    low, high = mean_limits(np.array([0, 1, 2, 50, 99, 100]), 100, 0.05)
     assert low.tolist()[:2] == [0.0, 0.0]
     assert high.tolist()[4:] == [1.0, 1.0]
     assert low[3] == pytest.approx(float(lowest(50, 100, 0.025)), rel=1e-12)
@@ -198,3 +200,31 @@ def test_a_shuffler_makes_the_loss_smaller() -> None:
     assert so.local.OneBit(0, 1, epsilon=1).shuffled(1_000) == many.shuffled(1_000)
     assert two.shuffled(1_000).epsilon(delta=1e-6) < many.shuffled(1_000).epsilon(delta=1e-6) < 0.3
     assert many.shuffled(10_000).neighbours == "replace_one"
+
+
+def test_half_the_length_of_an_interval_is_known_beforehand() -> None:
+    """Coins and people together: in expectation that of a survey of so many."""
+    protocol, people, share = Response(3, epsilon=4), 730, 0.5
+    told = protocol.half_width(people, frequency=share)
+    assert told > 3 * protocol.standard_error(people)
+    values = np.repeat([0, 1, 2], [365, 200, 165])
+    with replay(SeededBits(5)):
+        server = protocol.server()
+        server.add(protocol.client().encode(values))
+        found = server.estimate()
+    assert (found.high[0] - found.low[0]) / 2 == pytest.approx(told, rel=0.03)
+    assert protocol.half_width(people, frequency=share, confidence=0.99) > told
+
+
+def test_no_interval_shrinks_to_nothing_at_an_end() -> None:
+    """A count far below what noise alone gives leaves an interval as long as the noise."""
+    protocol = Response(["a", "b", "c"], epsilon=0.5)
+    server = protocol.server()
+    data = np.repeat(np.arange(3, dtype=np.uint8), [100, 900, 0])
+    server.add(so.local.Reports(protocol.fingerprint, data))
+    found = server.estimate()
+    assert found.frequencies[2] < -1
+    assert found.low[2] == 0
+    assert found.high[2] == protocol.standard_error(1_000)
+    assert found.low[1] <= 1 - protocol.standard_error(1_000, frequency=1)
+    assert found.high[1] == 1

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports and counts as bytes: whole and of the right protocol, or refused."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.local import Reports, Response, Server, Subset, Unary, joined, read_reports
+from sordino.local import Hashing, Reports, Response, Server, Subset, Unary, joined, read_reports
 from tests.contract.protocols import EVERY
 
 PROTOCOL = Response(["a", "b", "c"], epsilon=1)
@@ -113,3 +115,50 @@ def test_a_fingerprint_tells_protocols_apart() -> None:
         Response([0, 1, 2], epsilon=1).fingerprint
         != Response(["0", "1", "2"], epsilon=1).fingerprint
     )
+
+
+def test_a_server_is_not_merged_into_itself() -> None:
+    server = PROTOCOL.server()
+    server.add(PROTOCOL.client().encode(["a", "b", "c"]))
+    with pytest.raises(ValueError, match="count all twice"):
+        server.merge(server)
+    assert server.people == 3
+
+
+def test_counts_that_overflow_are_refused() -> None:
+    """The sum of these is 2**63 and more, which 64 bits would wrap round."""
+    wide = Response(8192, epsilon=1)
+    state = json.loads(wide.server().to_bytes())
+    state |= {"people": 2**46, "counts": [2**46] * 8192}
+    with pytest.raises(ValueError, match="no whole counts"):
+        wide.server().load(json.dumps(state).encode())
+
+
+def test_reports_are_arrays_and_bytes() -> None:
+    masked = np.ma.array([0, 1], mask=[False, True], dtype=np.uint8)
+    for data in ([0, 1], masked):
+        with pytest.raises(TypeError, match="a client encoded"):
+            PROTOCOL.server().add(Reports(PROTOCOL.fingerprint, data))  # type: ignore[arg-type]
+    for wrong in ("abc", 5, None):
+        with pytest.raises(TypeError, match="read from bytes"):
+            read_reports(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("protocol", EVERY, ids=repr)
+def test_protocols_and_servers_are_copied_and_pickled_also_after_use(protocol: Response) -> None:
+    server = protocol.server()
+    server.add(protocol.client().encode([protocol.labels[0]] * 5))
+    for again in (copy.deepcopy(server), pickle.loads(pickle.dumps(server))):  # noqa: S301
+        assert again == server
+        again.add(again.protocol.client().encode(protocol.labels[1]))
+        assert (again.people, server.people) == (6, 5)
+
+
+def test_hash_functions_need_a_prime() -> None:
+    for wrong in (4, 6, 1_000, 2**31, 3):
+        with pytest.raises(ValueError, match="prime"):
+            Hashing(4, epsilon=1, prime=wrong)
+    for kind in (7.0, "7", True, None):
+        with pytest.raises(TypeError, match="prime"):
+            Hashing(4, epsilon=1, prime=kind)  # type: ignore[arg-type]
+    assert Hashing(4, epsilon=1, prime=7).prime == 7
