@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from sordino.cli.exits import refusals
+from sordino.cli.local_refusals import local_refusals
 from sordino.cli.options import SURE, AsJson
 from sordino.cli.usage import Commands
 
@@ -27,6 +27,10 @@ High: TypeAlias = Annotated[str | None, typer.Option(help="The upper end of the 
 Plot: TypeAlias = Annotated[
     Path | None, typer.Option(help="Also draw it into this file (.png, .svg, .pdf).")
 ]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
+
+_MOST_PEOPLE = 10**15
+_MOST_CATEGORIES = 1_000_000
 
 
 @local.callback()
@@ -58,11 +62,11 @@ def encode(
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Leave out rows without an answer.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn a column of true answers into randomized reports."""
-    with refusals(as_json=as_json):
+    with local_refusals(as_json=as_json):
         from sordino.cli import local_encode as command  # numpy, pyarrow and rich are loaded here
         from sordino.cli.local_choice import Asked
 
@@ -87,15 +91,24 @@ def estimate(
         bool,
         typer.Option("--project", help="Move frequencies to the nearest that add up to 100 %."),
     ] = False,
+    most_categories: Annotated[
+        int,
+        typer.Option(
+            min=2, help="How many categories a file may have that it counts and does not list."
+        ),
+    ] = _MOST_CATEGORIES,
     plot: Plot = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate from files of reports how frequent each category is."""
-    with refusals(as_json=as_json):
+    with local_refusals(as_json=as_json):
         from sordino.cli import local_estimate as command  # numpy, pyarrow and rich, only here
 
         command.estimate(
-            command.Request(tuple(files), confidence, together, project, plot, as_json)
+            command.Request(
+                tuple(files), confidence, together, project, most_categories, plot, force, as_json
+            )
         )
 
 
@@ -109,14 +122,17 @@ def best(
     categories_file: CategoriesFile = None,
     low: Low = None,
     high: High = None,
-    people: Annotated[int, typer.Option(min=1, help="How many people report.")] = 10_000,
+    people: Annotated[
+        int, typer.Option(min=1, max=_MOST_PEOPLE, help="How many people report.")
+    ] = 10_000,
     plot: Plot = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the protocols before anything is collected."""
-    with refusals(as_json=as_json):
+    with local_refusals(as_json=as_json):
         from sordino.cli import local_best as command  # numpy and rich are loaded only here
         from sordino.cli.local_choice import Asked
 
         asked = Asked(categories, categories_file, low, high, epsilon, "best")
-        command.best(asked, people=people, plot=plot, as_json=as_json)
+        command.best(asked, people=people, plot=plot, force=force, as_json=as_json)

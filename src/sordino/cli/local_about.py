@@ -16,6 +16,7 @@ from sordino.cli.local_choice import KINDS, NUMBER_KINDS, AnyProtocol, name_of
 from sordino.local.protocol import Protocol
 
 MARK = "sordino local reports 1"
+_MOST_PEOPLE = 1 << 52  # more than a server counts
 _FRACTION = re.compile(r"-?[0-9]{1,200}(/[0-9]{1,200})?")
 
 
@@ -35,17 +36,29 @@ def about(protocol: AnyProtocol, people: int) -> str:
     return json.dumps({**told, "fingerprint": protocol.fingerprint, "people": people})
 
 
-def read_about(text: bytes, path: Path) -> tuple[AnyProtocol, int]:
-    """Return the protocol and the number of people that a file of reports names."""
+def read_about(text: bytes, path: Path, *, most: int) -> tuple[AnyProtocol, int]:
+    """Return the protocol and the number of people that a file of reports names.
+
+    Whoever lists categories has to send them all; one who only says how many there are could ask
+    for any amount of memory by a few bytes, and so they may be no more than ``most``.
+    """
     try:
         told = json.loads(text)
         if not isinstance(told, dict) or told.get("kind") != MARK:
             raise ValueError
-        protocol, people = _protocol(told), told["people"]
-        if type(people) is not int or people < 0:
+        many = told.get("categories")
+        too_many = isinstance(many, int) and many > most
+        people = told["people"]
+        if type(people) is not int or not 0 <= people <= _MOST_PEOPLE:
             raise ValueError
-    except (ValueError, TypeError, KeyError, ZeroDivisionError, RecursionError):
+        protocol = None if too_many else _protocol(told)
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
         raise foreign(path) from None
+    if protocol is None:
+        raise ValueError(
+            f"{path} says that it has {many:,} categories, and lists none, which may take much "
+            f"memory; if that is right, add --most-categories {many}"
+        )
     if protocol.fingerprint != told.get("fingerprint"):
         raise ValueError(
             f"the reports in {path} were made by another version of sordino or have been changed; "

@@ -26,9 +26,9 @@ from sordino.local.protocol import Protocol
 _AROUND = 100  # how many times fewer and more people are drawn
 
 
-def best(asked: Asked, *, people: int, plot: Path | None, as_json: bool) -> None:
+def best(asked: Asked, *, people: int, plot: Path | None, force: bool, as_json: bool) -> None:
     """Print the protocols with their errors and the bits of a report, and which one is best."""
-    check_picture(plot)
+    check_picture(plot, force=force)
     found = all_protocols(asked)
     chosen = name_of(choose_protocol(asked))
     categories = [protocol for protocol in found if isinstance(protocol, Protocol)]

@@ -38,8 +38,17 @@ def read_answers(path: Path, column: str, protocol: AnyProtocol, *, skip: bool) 
         raise ValueError(f"{path} must end in {' or '.join(ENDINGS)}; save the answers as one")
     try:
         raw = _from_csv(path, column) if ending == ".csv" else _from_parquet(path, column)
+        return _answers(raw, path, column, protocol, skip=skip)
     except OSError as error:
         raise unreadable(path, error) from None
+    except pa.ArrowException:  # its words may show a value
+        raise ValueError(
+            f"column {column!r} of {path} holds text that is not UTF-8, or what is neither text "
+            "nor numbers; write the file again"
+        ) from None
+
+
+def _answers(raw: Any, path: Path, column: str, protocol: AnyProtocol, *, skip: bool) -> Answers:
     if not len(raw):
         raise ValueError(f"the file {path} has no rows, so nobody has answered")
     there = _emptied(raw)
@@ -104,8 +113,8 @@ def _from_parquet(path: Path, column: str) -> Any:
     try:
         with pq.ParquetFile(path) as file:
             _check_column(path, column, file.schema_arrow.names)
-            return file.read(columns=[column]).column(0)
-    except pa.ArrowException:
+            return file.read(columns=[column]).column(column)
+    except (pa.ArrowException, UnicodeDecodeError):
         raise ValueError(
             f"the file {path} is no Parquet file, or a broken one; write it again"
         ) from None
@@ -114,16 +123,26 @@ def _from_parquet(path: Path, column: str) -> Any:
 def _check_column(path: Path, column: str, names: Sequence[str]) -> None:
     if not names:
         raise ValueError(f"the file {path} is empty; it must have a line of names and rows")
+    if column not in names and path.suffix.lower() == ".csv":
+        raise _without_name(path, column, names)
     if column not in names:
         shown = ", ".join(printable(name) for name in names[:_MOST_NAMES])
         more = ", ..." if len(names) > _MOST_NAMES else ""
-        commas = path.suffix.lower() == ".csv" and len(names) == 1
-        raise ValueError(
-            f"the file {path} has no column {column!r}; its columns are {shown}{more}"
-            + "; the columns must be separated by commas" * commas
-        )
+        raise ValueError(f"the file {path} has no column {column!r}; its columns are {shown}{more}")
     if Counter(names)[column] > 1:
         raise ValueError(f"the file {path} has several columns {column!r}; rename all but one")
+
+
+def _without_name(path: Path, column: str, names: Sequence[str]) -> ValueError:
+    """Return the error about a CSV file without a column; its first line may be an answer."""
+    many = f"{len(names):,} column{'s' * (len(names) != 1)}"
+    semicolons = len(names) == 1 and ";" in names[0]
+    return ValueError(
+        f"the file {path} has no column {column!r}: its first line, which must be a line of names, "
+        f"has {many} and not this one"
+        + "; columns must be separated by commas, and it holds a semicolon"
+        * semicolons
+    )
 
 
 def _emptied(column: Any) -> Any:
@@ -145,17 +164,29 @@ def _is_text(kind: Any) -> bool:
 
 def _as_text(column: Any, name: str) -> Any:
     kind = column.type
-    if pa.types.is_floating(kind):
+    if _is_number(kind) and not pa.types.is_integer(kind):
         column = _as_whole(column, name)
     elif not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        raise ValueError(
-            f"column {name!r} is of type {kind}, and categories are text, whole numbers or "
-            "booleans; name another column"
-        )
+        raise _no_category(name, kind)
     return column.cast(pa.large_string()).combine_chunks()  # in one piece it is looked up fast
 
 
+def _no_category(name: str, kind: Any) -> ValueError:
+    return ValueError(
+        f"column {name!r} is of type {kind}, and categories are text, whole numbers or booleans; "
+        "name another column"
+    )
+
+
+def _is_number(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
 def _as_whole(column: Any, name: str) -> Any:
+    kind = column.type
+    if not (_is_text(kind) or _is_number(kind) or pa.types.is_boolean(kind)):
+        raise _no_category(name, kind)
     try:
         return column.cast(pa.int64())
     except pa.ArrowException:
@@ -167,6 +198,10 @@ def _as_whole(column: Any, name: str) -> Any:
 
 def _as_numbers(column: Any, name: str) -> Any:
     kind = column.type
+    if not (_is_text(kind) or _is_number(kind) or pa.types.is_boolean(kind)):
+        raise ValueError(
+            f"column {name!r} is of type {kind}, and numbers are wanted; name another column"
+        )
     if pa.types.is_integer(kind):
         return column.to_numpy()
     try:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import typer
 
+from sordino.cli.local_about import shape_of
 from sordino.cli.local_choice import AnyProtocol, Asked, as_text, choose_protocol, name_of
 from sordino.cli.local_column import read_answers
-from sordino.cli.local_files import AT_ONCE, check_out, reports_file
+from sordino.cli.local_files import at_once, check_out, reports_file
 from sordino.cli.local_shown import bar, points
 from sordino.cli.shown import console_for, facts_of
 from sordino.local.protocol import Protocol
@@ -36,13 +37,13 @@ def encode(request: Request) -> None:
     check_out(request.out, request.file, force=request.force)
     answers = read_answers(request.file, request.column, protocol, skip=request.skip_missing)
     people = len(answers.values)
-    pieces = protocol.client().stream(answers.values, at_once=AT_ONCE)
     nothing = "nothing was written"
     with (
         bar("encoding", people, as_json=request.as_json, nothing=nothing) as done,
         reports_file(request.out, protocol, people, force=request.force) as write,
     ):
-        for reports in pieces:
+        size = at_once(shape_of(protocol))
+        for reports in protocol.client().stream(answers.values, at_once=size):
             write(reports.data)
             done(len(reports))
     if request.as_json:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -15,15 +18,18 @@ from rich.text import Text
 from sordino.answer.numbers import printable
 from sordino.cli.local_choice import AnyProtocol, as_text, name_of, number
 from sordino.cli.local_files import read_pieces, read_protocol
-from sordino.cli.local_shown import bar, check_picture, draw, rounded
+from sordino.cli.local_shown import bar, check_picture, draw, percent, percents, rounded, sure
 from sordino.cli.shown import console_for, facts_of
-from sordino.local.estimate import Estimate
+from sordino.local.estimate import Estimate, Line
 from sordino.local.mean import MeanEstimate, MeanServer
 from sordino.local.numbers import NumberProtocol
 from sordino.local.reports import Reports
 from sordino.local.server import Server
 
 _MOST_LINES = 40  # in a terminal
+_MOST_PIPED = 10_000
+_AT_ONCE = 4096  # lines of JSON
+_SUREST = math.nextafter(1.0, 0.0)  # a confidence that is nearer to 1 counts as this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,9 @@ class Request:
     confidence: str
     together: bool
     project: bool
+    most_categories: int
     plot: Path | None
+    force: bool
     as_json: bool
 
 
@@ -45,9 +53,9 @@ class _Source(NamedTuple):
 
 def estimate(request: Request) -> None:
     """Count the reports of all files, and print what follows from them."""
-    check_picture(request.plot)
+    check_picture(request.plot, force=request.force)
     confidence = number("confidence", request.confidence)
-    protocol, sources = _sources(request.files)
+    protocol, sources = _sources(request.files, request.most_categories)
     server = protocol.server()
     if isinstance(server, MeanServer):
         _refuse_idle_options(request)
@@ -61,25 +69,26 @@ def estimate(request: Request) -> None:
     if isinstance(server, MeanServer):
         mean = server.estimate(confidence=confidence)
         if request.as_json:
-            typer.echo(json.dumps({**about, **asdict(mean)}, indent=2))
+            told = {**about, **asdict(mean), "confidence": min(mean.confidence, _SUREST)}
+            typer.echo(json.dumps(told, indent=2))
         else:
-            _show_mean(mean, server.protocol)
+            _show_mean(mean, server.protocol, confidence)
         return
     found = server.estimate(confidence=confidence, together=request.together)
     found = found.projected() if request.project else found
     draw(request.plot, found.plot)
     if request.as_json:
-        typer.echo(json.dumps({**about, **_record(found, projected=request.project)}, indent=2))
+        _print_json(about, found, projected=request.project)
     else:
-        _show(found, protocol, request)
+        _show(found, protocol, request, confidence)
 
 
-def _sources(paths: tuple[Path, ...]) -> tuple[AnyProtocol, list[_Source]]:
+def _sources(paths: tuple[Path, ...], most: int) -> tuple[AnyProtocol, list[_Source]]:
     """Return the one protocol of all files; a file of another one, or named twice, is refused."""
-    first, people = read_protocol(paths[0])
+    first, people = read_protocol(paths[0], most=most)
     found = [_Source(paths[0], people)]
     for path in paths[1:]:
-        protocol, people = read_protocol(path)
+        protocol, people = read_protocol(path, most=most)
         if any(path.samefile(source.path) for source in found):
             raise ValueError(f"{path} is named twice; its reports would be counted twice")
         if protocol.fingerprint != first.fingerprint:
@@ -120,46 +129,68 @@ def _refuse_idle_options(request: Request) -> None:
             raise ValueError(f"{option} is for categories, and these reports are about a number")
 
 
-def _record(found: Estimate, *, projected: bool) -> dict[str, Any]:
-    told = found.to_json()
-    for line, count in zip(told["categories"], found.counts.tolist(), strict=True):
-        line["count"] = count
-    return {**told, "projected": projected}
+def _print_json(about: dict[str, Any], found: Estimate, *, projected: bool) -> None:
+    """Print all lines, but never hold them all."""
+    head = {
+        **about,
+        "people": found.people,
+        "confidence": min(found.confidence, _SUREST),
+        "together": found.together,
+        "projected": projected,
+    }
+    typer.echo(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "categories": [')
+    for start in range(0, len(found), _AT_ONCE):
+        places = np.arange(start, min(start + _AT_ONCE, len(found)))
+        lines = [
+            "    " + json.dumps({**line._asdict(), "count": line.frequency * found.people})
+            for line in _lines(found, places)
+        ]
+        typer.echo(",\n".join(lines) + "," * (start + _AT_ONCE < len(found)))
+    typer.echo("  ]\n}")
 
 
-def _show(found: Estimate, protocol: AnyProtocol, request: Request) -> None:
+def _lines(found: Estimate, places: Any) -> list[Line]:
+    """Return what is estimated of the categories at some places."""
+    labels = [found.labels[place] for place in places.tolist()]
+    columns = (found.frequencies, found.low, found.high, found.standard_errors)
+    return list(map(Line, labels, *(column[places].tolist() for column in columns)))
+
+
+def _show(found: Estimate, protocol: AnyProtocol, request: Request, confidence: Decimal) -> None:
     console = console_for()
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     table.add_column("category", overflow="fold")
     for heading in ("frequency", "interval", "count"):
         table.add_column(heading, justify="right", no_wrap=True)
-    lines = sorted(found, key=lambda line: -line.frequency)
-    shown = lines[:_MOST_LINES] if console.is_terminal else lines
-    for line in shown:
+    most = _MOST_LINES if console.is_terminal else _MOST_PIPED
+    order = np.argsort(-found.frequencies, kind="stable")[:most]
+    for line in _lines(found, order):
         table.add_row(
             Text(printable(str(line.label))),
-            Text(_percent(line.frequency), "bold cyan"),
-            f"{_percent(line.low)} to {_percent(line.high)}",
-            f"{line.frequency * found.people:,.0f}",
+            Text(percent(line.frequency), "bold cyan"),
+            percents(line.low, line.high),
+            f"{round(line.frequency * found.people):,}",
         )
     console.print(table)
-    if len(shown) < len(lines):
-        console.print(
-            f"... {len(lines) - len(shown):,} more, in a pipe and with --json", style="dim"
-        )
+    if left_out := len(found) - len(order):
+        where = "with --json" if len(found) > _MOST_PIPED else "in a pipe and with --json"
+        console.print(f"... {left_out:,} more, {where}", style="dim")
     console.print(f"\n{_people(protocol, found.people)}")
-    for sentence in _meaning(found, projected=request.project):
+    for sentence in _meaning(found, confidence, projected=request.project):
         console.print(sentence, style="dim")
     if request.plot is not None:
-        console.print(f"drawn to {request.plot}")
+        console.print(f"drawn to {request.plot}", markup=False)
 
 
-def _meaning(found: Estimate, *, projected: bool) -> list[str]:
-    sure = f"{100 * found.confidence:.10g} %"
+def _meaning(found: Estimate, confidence: Decimal, *, projected: bool) -> list[str]:
     if found.together:
-        said = f"All intervals at once hold the true frequencies with {sure} confidence."
+        said = (
+            f"All intervals at once hold the true frequencies with {sure(confidence)} confidence."
+        )
     else:
-        said = f"Each interval by itself holds the true frequency with {sure} confidence."
+        said = (
+            f"Each interval by itself holds the true frequency with {sure(confidence)} confidence."
+        )
     if projected:
         return [said, "Frequencies were moved to the nearest that add up to 100 %; intervals not."]
     if (found.frequencies < 0).any():
@@ -167,14 +198,16 @@ def _meaning(found: Estimate, *, projected: bool) -> list[str]:
     return [said]
 
 
-def _show_mean(found: MeanEstimate, protocol: NumberProtocol) -> None:
-    mean, low, high = rounded((found.mean, found.low, found.high), found.standard_error)
-    sure = f"{100 * found.confidence:.10g} %"
-    ends = f"{as_text(protocol.scale.low)} to {as_text(protocol.scale.high)}"
+def _show_mean(found: MeanEstimate, protocol: NumberProtocol, confidence: Decimal) -> None:
+    scale = protocol.scale
+    limits, ends = (found.low, found.high), (scale.low, scale.high)
+    mean, low, high = rounded(found.mean, limits, ends, found.standard_error)
+    covered = f"{as_text(scale.low)} to {as_text(scale.high)}"
+    held = f"which holds the true mean with {sure(confidence)} confidence"
     facts = [
         ("mean", mean),
-        ("interval", f"{low} to {high}, which holds the true mean with {sure} confidence"),
-        ("range", f"{ends}; a number beyond an end counts as that end"),
+        ("interval", f"{low} to {high}, {held}"),
+        ("range", f"{covered}; a number beyond an end counts as that end"),
         ("reports", _people(protocol, found.people)),
     ]
     console_for().print(facts_of(facts))
@@ -182,7 +215,3 @@ def _show_mean(found: MeanEstimate, protocol: NumberProtocol) -> None:
 
 def _people(protocol: AnyProtocol, people: int) -> str:
     return f"{people:,} people, {_named(protocol)} for each report"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 from uuid import uuid4
@@ -13,16 +13,20 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from sordino.cli.local_about import about, foreign, read_about, shape_of
 from sordino.cli.local_choice import AnyProtocol
 from sordino.cli.local_column import ENDINGS, unreadable
+from sordino.cli.local_targets import check_target, exists, unwritable
 
 Data: TypeAlias = npt.NDArray[Any]
 
 AT_ONCE = 1 << 16  # reports
+_BYTES_AT_ONCE = 1 << 23  # of reports that are long
+_CSV_BLOCK = 1 << 20  # bytes, which must hold a line
 _COLUMN = "report"
 _KEY = b"sordino"
 _COMMENT = b"# "
@@ -31,16 +35,20 @@ _LONGEST_LINE = 1 << 30
 
 def check_out(path: Path, answers: Path, *, force: bool) -> None:
     """Refuse to write where it could do harm, before anything is drawn."""
-    if path.suffix.lower() not in ENDINGS:
-        raise ValueError(f"--out must name a file that ends in {' or '.join(ENDINGS)}, got {path}")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file to write")
-    if path.exists() and answers.exists() and path.samefile(answers):
-        raise ValueError(f"{path} holds the true answers; write the reports to another file")
-    if path.exists() and not force:
-        raise _exists(path)
+    with suppress(OSError):
+        if path.is_file() and path.samefile(answers):
+            raise ValueError(f"{path} holds the true answers; write the reports to another file")
+    check_target("--out", path, ENDINGS, force=force)
+
+
+def at_once(shape: Data) -> int:
+    """Return how many reports are made and read at once: fewer where they are long.
+
+    >>> at_once(np.empty(0, np.uint8)), at_once(np.empty((0, 1 << 20), np.uint8))
+    (65536, 8)
+    """
+    wide = shape.dtype.itemsize * (shape.shape[1] if shape.ndim > 1 else 1)
+    return min(max(_BYTES_AT_ONCE // wide, 1), AT_ONCE)
 
 
 @contextmanager
@@ -48,7 +56,7 @@ def reports_file(
     path: Path, protocol: AnyProtocol, people: int, *, force: bool
 ) -> Iterator[Callable[[Data], None]]:
     """Give a way to write reports; the file gets its name when all of them are in it."""
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    part = path.with_name(f".{uuid4().hex}.part")
     try:
         with part.open("xb") as file:
             kind = pa_type(shape_of(protocol))
@@ -60,25 +68,29 @@ def reports_file(
             os.fsync(file.fileno())
         _name(part, path, force=force)
     except OSError as error:
-        raise ValueError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise unwritable("--out", error) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
-def read_protocol(path: Path) -> tuple[AnyProtocol, int]:
-    """Return how the reports of a file were made, and how many it says there are."""
+def read_protocol(path: Path, *, most: int) -> tuple[AnyProtocol, int]:
+    """Return how the reports of a file were made, and how many it says there are.
+
+    At most so many categories are taken from a file that does not list them.
+    """
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise foreign(path)
     try:
         with path.open("rb") as file:
             if ending == ".csv":
-                return read_about(_first_line(file, path), path)
+                return read_about(_first_line(file, path), path, most=most)
             with pq.ParquetFile(file) as table:
                 told = (table.schema_arrow.metadata or {}).get(_KEY)
                 if told is None:
                     raise foreign(path)
-                return read_about(told, path)
+                return read_about(told, path, most=most)
     except OSError as error:
         raise unreadable(path, error) from None
     except pa.ArrowException:
@@ -151,7 +163,7 @@ def _from_parquet(file: IO[bytes], path: Path, shape: Data) -> Iterator[Data]:
     with pq.ParquetFile(file) as table:
         if table.schema_arrow.names != [_COLUMN]:
             raise _broken(path)
-        for batch in table.iter_batches(batch_size=AT_ONCE):
+        for batch in table.iter_batches(batch_size=at_once(shape)):
             column = batch.column(0)
             if column.type != pa_type(shape) or column.null_count:
                 raise _broken(path)
@@ -165,18 +177,28 @@ def _from_parquet(file: IO[bytes], path: Path, shape: Data) -> Iterator[Data]:
 
 def _from_csv(file: IO[bytes], path: Path, shape: Data) -> Iterator[Data]:
     _first_line(file, path)
-    kind = pa_type(shape) if shape.ndim == 1 else pa.string()
-    options = pcsv.ConvertOptions(
-        column_types={_COLUMN: kind}, include_columns=[_COLUMN], null_values=[""]
+    line = 2 * shape.dtype.itemsize * shape.shape[-1] if shape.ndim > 1 else 0
+    lines = pcsv.open_csv(
+        file,
+        read_options=pcsv.ReadOptions(block_size=max(_CSV_BLOCK, 4 * line)),
+        parse_options=pcsv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+        convert_options=pcsv.ConvertOptions(column_types={_COLUMN: pa.string()}),
     )
-    for batch in pcsv.open_csv(file, convert_options=options):
+    if lines.schema.names != [_COLUMN]:
+        raise _broken(path)
+    for batch in lines:
         column = batch.column(0)
-        if column.null_count:
-            raise _broken(path)
         if shape.ndim == 1:
-            yield column.to_numpy(zero_copy_only=False)
+            yield _whole(column, path, shape)
         else:
             yield _unhex(column, path, shape)
+
+
+def _whole(column: Any, path: Path, shape: Data) -> Data:
+    if not pc.all(pc.ascii_is_decimal(column), min_count=0).as_py():
+        raise _broken(path)
+    found: Data = column.cast(pa_type(shape)).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _unhex(column: Any, path: Path, shape: Data) -> Data:
@@ -212,17 +234,13 @@ def _name(part: Path, path: Path, *, force: bool) -> None:
         try:
             path.hardlink_to(part)
         except FileExistsError:
-            raise _exists(path) from None
+            raise exists(path) from None
         except OSError:  # a file system without links
             if path.exists():
-                raise _exists(path) from None
+                raise exists(path) from None
         else:
             return
     part.replace(path)
-
-
-def _exists(path: Path) -> ValueError:
-    return ValueError(f"{path} is there already; add --force to write over it")
 
 
 def _broken(path: Path) -> ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the commands of the local model look: a bar, pictures, errors in points."""
+"""How the commands of the local model look: a bar, pictures, numbers and their limits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Context, Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,12 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sordino.cli.exits import INTERRUPTED
+from sordino.cli.local_targets import check_target, unwritable
 from sordino.cli.shown import console_for
 
 _PICTURES = (".png", ".svg", ".pdf")
+_EXACT = Context(prec=1000)  # digits, more than any number here has
+_MOST_PLACES = 30
 
 
 @contextmanager
@@ -43,16 +48,10 @@ def bar(doing: str, total: int, *, as_json: bool, nothing: str) -> Iterator[Call
         raise typer.Exit(INTERRUPTED) from None
 
 
-def check_picture(path: Path | None) -> None:
+def check_picture(path: Path | None, *, force: bool) -> None:
     """Refuse a picture that could not be drawn, before the work is done."""
-    if path is None:
-        return
-    if path.suffix.lower() not in _PICTURES:
-        raise ValueError(
-            f"--plot must name a file that ends in {' or '.join(_PICTURES)}, got {path}"
-        )
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path is not None:
+        check_target("--plot", path, _PICTURES, force=force)
 
 
 def draw(path: Path | None, picture: Callable[[Path], Any]) -> None:
@@ -64,7 +63,7 @@ def draw(path: Path | None, picture: Callable[[Path], Any]) -> None:
     except ImportError as error:  # matplotlib is an extra
         raise ValueError(str(error)) from None
     except OSError as error:
-        raise ValueError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise unwritable("--plot", error) from None
 
 
 def points(share: float) -> str:
@@ -77,11 +76,58 @@ def points(share: float) -> str:
     return f"{100 * share:.0f} points" if "e+" in text else f"{text} points"
 
 
-def rounded(numbers: tuple[float, ...], error: float) -> list[str]:
-    """Write numbers with as many places as a standard error gives a meaning to.
+def rounded(
+    number: float, limits: tuple[float, float], ends: tuple[Fraction, Fraction], error: float
+) -> tuple[str, str, str]:
+    """Write a number and its limits with as many places as its standard error gives a meaning to.
 
-    >>> rounded((53.49871, -2.0), 0.55), rounded((53_498.71,), 100.0)
-    (['53.50', '-2.00'], ['53499'])
+    Limits are rounded outwards, and are no farther than the ends of the range. Without an error
+    the length of the range tells how many places.
+
+    >>> rounded(53.49871, (52.996, 54.001), (Fraction(0), Fraction(80)), 0.55)
+    ('53.50', '52.99', '54.01')
+    >>> rounded(0.173, (-0.0, 0.05), (Fraction(0), Fraction(1, 20)), 0.0)
+    ('0.173', '0.000', '0.050')
     """
-    places = min(max(1 - math.floor(math.log10(error)), 0), 15) if error > 0 else 2
-    return [f"{number:.{places}f}" for number in numbers]
+    size = error if error > 0 else ends[1] - ends[0]
+    places = min(max(1 - math.floor(math.log10(size)), 0), _MOST_PLACES)
+    low, high = max(Fraction(limits[0]), ends[0]), min(Fraction(limits[1]), ends[1])
+    return (
+        _fixed(Fraction(number), places, round),
+        _fixed(low, places, math.floor),
+        _fixed(high, places, math.ceil),
+    )
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage with two places.
+
+    >>> percent(0.123456), percent(-0.00001)
+    ('12.35 %', '0.00 %')
+    """
+    return f"{_fixed(100 * Fraction(share), 2, round)} %"
+
+
+def percents(low: float, high: float) -> str:
+    """Write the limits of a share as percentages, rounded outwards.
+
+    >>> percents(0.12345, 0.12341), percents(0.0, 1.0)
+    ('12.34 % to 12.35 %', '0.00 % to 100.00 %')
+    """
+    first = _fixed(100 * Fraction(low), 2, math.floor)
+    last = _fixed(100 * Fraction(high), 2, math.ceil)
+    return f"{first} % to {last} %"
+
+
+def sure(confidence: Decimal) -> str:
+    """Write a confidence as a percentage with all of its digits, so that it is never 100 %.
+
+    >>> sure(Decimal("0.950")), sure(Decimal("0.9999999999999999999999999999999999"))
+    ('95 %', '99.99999999999999999999999999999999 %')
+    """
+    return f"{_EXACT.multiply(confidence, Decimal(100)).normalize(_EXACT):f} %"
+
+
+def _fixed(number: Fraction, places: int, rounding: Callable[[Fraction], int]) -> str:
+    """Write a number with so many places, and 0 without a sign."""
+    return f"{Decimal(rounding(number * 10**places)).scaleb(-places, _EXACT):f}"

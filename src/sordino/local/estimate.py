@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -51,6 +54,7 @@ class Estimate:
     low: Floats
     high: Floats
     standard_errors: Floats
+    moved: bool = field(default=False, kw_only=True)  # onto the simplex
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -78,7 +82,7 @@ class Estimate:
 
         Guarantee: none needed; it is made of private reports.
         """
-        return replace(self, frequencies=onto_simplex(self.frequencies))
+        return replace(self, frequencies=onto_simplex(self.frequencies), moved=True)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything in plain numbers and texts.
@@ -89,6 +93,7 @@ class Estimate:
             "people": self.people,
             "confidence": self.confidence,
             "together": self.together,
+            "projected": self.moved,
             "categories": [line._asdict() for line in self],
         }
 
@@ -106,7 +111,7 @@ class Estimate:
         order = np.argsort(-self.frequencies, kind="stable").tolist()
         lines = list(self)
         rows = [
-            (_cut(line.label), _percent(line.frequency), _percent(line.low), _percent(line.high))
+            (_cut(line.label), f"{100 * line.frequency:z.2f} %", *_ends(line.low, line.high))
             for line in (lines[place] for place in order[:_MOST_LINES])
         ]
         rows = [("category", "frequency", "from", "to"), *rows]
@@ -117,6 +122,8 @@ class Estimate:
         ]
         if len(self) > _MOST_LINES:
             text.append(f"... and {len(self) - _MOST_LINES} more")
+        if len(self) and self.frequencies.min() < 0:
+            text.append("Below 0 is noise around a rare category: publish its interval.")
         return "\n".join([*text, self.words])
 
     __repr__ = __str__
@@ -124,9 +131,12 @@ class Estimate:
     @property
     def words(self) -> str:
         """What the intervals mean, in a line."""
-        sure = f"{self.confidence:.10g}".rstrip("0")
         how = "all intervals together hold" if self.together else "each interval holds"
-        return f"{self.people:,} people; {how} with confidence {sure}"
+        told = f"{self.people:,} people; {how} with confidence {sure(self.confidence)}"
+        misses = round(len(self) * (1 - self.confidence))
+        if misses and not self.together:
+            told += f", so about {misses:,} of {len(self):,} do not: take them together"
+        return told + ("; frequencies moved to the nearest that are possible" * self.moved)
 
 
 def onto_simplex(values: Floats) -> Floats:
@@ -150,5 +160,45 @@ def _cut(label: Label) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
+def sure(confidence: float) -> str:
+    """Write a confidence; one so near 1 that doubles cannot tell is written as less than 1.
+
+    >>> sure(0.95), sure(1.0)
+    ('0.95', '0.9999999999999999')
+
+    Guarantee: none needed; public inputs only.
+    """
+    return repr(min(confidence, math.nextafter(1.0, 0.0)))
+
+
+def _ends(low: float, high: float) -> tuple[str, str]:
+    """Write an interval of shares in percent, no closer than it is but never beyond 0 and 100."""
+    first, last = Fraction(repr(max(low, 0.0))), Fraction(repr(min(high, 1.0)))
+    return f"{written_down(100 * first, 2)} %", f"{written_up(100 * last, 2)} %"
+
+
+def written_down(limit: float | Fraction, places: int) -> str:
+    """Write the largest number with so many decimal places that is not above a limit.
+
+    >>> written_down(2.718, 2), written_down(-2.718, 2), written_down(-0.0, 1)
+    ('2.71', '-2.72', '0.0')
+
+    Guarantee: none needed; it is made of private reports.
+    """
+    return _placed(math.floor(Fraction(limit) * 10**places), places)
+
+
+def written_up(limit: float | Fraction, places: int) -> str:
+    """Write the least number with so many decimal places that is not below a limit.
+
+    >>> written_up(2.718, 2), written_up(-2.718, 2), written_up(-0.001, 1)
+    ('2.72', '-2.71', '0.0')
+
+    Guarantee: none needed; it is made of private reports.
+    """
+    return _placed(math.ceil(Fraction(limit) * 10**places), places)
+
+
+def _placed(units: int, places: int) -> str:
+    """Write a whole number of units of the last decimal place."""
+    return f"{Decimal(f'{units}e-{places}'):f}"

@@ -47,7 +47,8 @@ class HeavyHitters(Randomizer):
     power of ``step``.
 
     Whoever sends nothing because a word does not fit reveals that. ``otherwise`` names a word,
-    such as the empty one, that is reported in place of all that do not fit.
+    such as the empty one, that is reported in place of all that do not fit, be they texts or not.
+    How long an encoding takes may tell something of the word; send reports at fixed times.
 
     >>> protocol = HeavyHitters(epsilon=2, length=8)
     >>> round(protocol.threshold(1_000_000), 4), protocol.report_bits
@@ -71,11 +72,11 @@ class HeavyHitters(Randomizer):
         least: Number = Fraction(1, 1000),
         step: Integer = 1,
         otherwise: str | None = None,
-        prime: int = PRIME,
+        prime: Integer = PRIME,
     ) -> None:
         super().__init__(epsilon=epsilon)
         self.domain = Words(alphabet, length=length, prime=prime, otherwise=otherwise)
-        self.hashing = Hashing(self.domain.base, epsilon=epsilon, prime=prime)
+        self.hashing = Hashing(self.domain.base, epsilon=epsilon, prime=self.domain.prime)
         self.least = probability("least", least)
         self.kept = int(1 / self.least)
         self.step = positive_whole("step", step)
@@ -147,7 +148,7 @@ class HeavyHitters(Randomizer):
             least=float(self.least),
             levels=self.levels,
             candidates=self.candidates,
-            confidence=float(confidence_level(confidence)),
+            confidence=confidence_level(confidence),
         )
 
     def threshold(self, people: Integer, confidence: Number = 0.95) -> float:

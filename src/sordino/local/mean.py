@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sordino.exact.rational import Number, confidence_level
 from sordino.exact.rounding import down, up
 from sordino.local.counting import Counting
+from sordino.local.estimate import sure, written_down, written_up
 
 if TYPE_CHECKING:
     from sordino.local.numbers import NumberProtocol
@@ -22,6 +23,8 @@ class MeanEstimate:
 
     ``mean`` is unbiased and may lie beyond the range; ``low`` and ``high`` never do. The standard
     error is that for people drawn at random; for the mean of these people alone it is no larger.
+    It is at least that of the coins alone. Reports that are all the same, such as that of one
+    person, show no spread: then it is that of the coins for the worst number.
 
     Guarantee: none needed; each report is already private.
     """
@@ -34,21 +37,13 @@ class MeanEstimate:
     confidence: float
 
     def __str__(self) -> str:
-        size = self.standard_error if self.standard_error > 0 else 1.0
+        size = self.standard_error or self.high - self.low or 1.0
         places = min(max(1 - math.floor(math.log10(size)), 0), 15)
-        low, high = _outwards(self.low, -1, places), _outwards(self.high, 1, places)
+        low, high = written_down(self.low, places), written_up(self.high, places)
         return (
-            f"mean {self.mean:.{places}f}, from {low} to {high} "
-            f"with confidence {self.confidence:g} ({self.people} people)"
+            f"mean {self.mean:z.{places}f}, from {low} to {high} "
+            f"with confidence {sure(self.confidence)} ({self.people} people)"
         )
-
-
-def _outwards(limit: float, side: int, places: int) -> str:
-    """Write a limit with so many decimal places, so that it is no closer than it was."""
-    text = f"{limit:.{places}f}"
-    if (Fraction(text) - Fraction(limit)) * side < 0:
-        text = f"{float(text) + side * 10.0**-places:.{places}f}"
-    return text
 
 
 class MeanServer(Counting):
@@ -91,15 +86,16 @@ class MeanServer(Counting):
         total = sum(count * y for count, y in zip(counts, heights, strict=True))
         squares = sum(count * y * y for count, y in zip(counts, heights, strict=True))
         t = Fraction(total, people) / protocol.gain
-        spread = Fraction(squares, people) / protocol.gain**2 - t * t
         low, high = protocol.unit_limits(people, total, squares, level)
         scale = protocol.scale
         half, middle = scale.span / 2, (scale.low + scale.high) / 2
+        spread = (Fraction(squares, people) / protocol.gain**2 - t * t) * half**2
+        variance = max(spread, protocol.least_variance()) if spread else protocol.variance()
         return MeanEstimate(
             people=people,
             mean=float(middle + half * t),
             low=down(middle + half * Fraction(min(max(low, -1.0), 1.0))),
             high=up(middle + half * Fraction(min(max(high, -1.0), 1.0))),
-            standard_error=float(half) * math.sqrt(spread / people),
+            standard_error=math.sqrt(variance / people),
             confidence=float(level),
         )

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from fractions import Fraction
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +45,8 @@ class Memoised:
     kept report is sent as it is, so another one shows a change; with ``epsilon_each`` it is hidden
     in each report but not in many. A long report can be as rare as a name, by which a device is
     recognised. Answers to other questions that go along with this one add their own losses. A
-    device that forgets draws anew, and its person loses anew.
+    device that forgets draws anew, and its person loses anew. How long an encoding takes is not
+    hidden, though reports are drawn, and thrown away, for values that have one already.
 
     Each round needs a server of its own: the same coins twice teach nothing new, and intervals for
     both rounds together would be too short.
@@ -95,6 +98,10 @@ class Memoised:
 class MemoisedClient:
     """What runs where the values are known, and remembers which report stands for which.
 
+    Threads may share it. It cannot be copied or pickled: a copy is a second device, which draws
+    reports of its own, and what both send adds up. So is a client in a process that was forked,
+    and so is one that is given a memory which another goes on using.
+
     Guarantee: as for Memoised, for each person.
     """
 
@@ -103,13 +110,21 @@ class MemoisedClient:
             raise ValueError("a client serves at most 2**32 people")
         self.question = question
         self.people = people
-        self._keys = np.empty(0, dtype=np.int64)  # person times categories plus code, in order
-        self._rows = question.protocol.draw(np.empty(0, dtype=np.int64))
+        self._lock = threading.Lock()
+        nobody = np.empty(0, dtype=np.int64)
+        # The keys, person times categories plus code, in order; and the report of each.
+        self._kept: tuple[Codes, npt.NDArray[Any]] = (nobody, question.protocol.draw(nobody))
         if memory is not None:
-            self._remember(memory)
+            self._kept = self._remembered(memory)
 
     def __repr__(self) -> str:
         return f"<client of {self.question!r}>"  # how much it remembers is private
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(
+            "a memoised client cannot be copied or pickled, as its copy would draw other reports; "
+            "store to_bytes() and give it to one new client as memory"
+        )
 
     @property
     def loss_each(self) -> Loss:
@@ -138,28 +153,36 @@ class MemoisedClient:
                 f"this client serves {self.people} people, and {codes.size} values were given; "
                 "give one for each, in the same order every time"
             )
+        codes = protocol.domain.check(codes.copy())
         keys = np.arange(self.people) * len(protocol.domain) + codes
-        fresh = np.append(self._keys, -1)[np.searchsorted(self._keys, keys)] != keys
-        if fresh.any():
-            every = np.concatenate([self._keys, keys[fresh]])
-            rows = np.concatenate([self._rows, protocol.draw(codes[fresh])])
-            order = np.argsort(every)
-            self._keys, self._rows = every[order], rows[order]
-        kept = self._rows[np.searchsorted(self._keys, keys)]
+        with self._lock:  # or two threads would draw two reports for one value
+            kept = self._looked_up(keys, protocol.draw(codes))
         if self.question.again is not None:
             kept = _responded(kept, self.question.again, len(protocol.domain))
         return Reports(self.question.sent.fingerprint, kept)
+
+    def _looked_up(self, keys: Codes, drawn: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the kept report of each key; where there is none, keep the one that was drawn."""
+        known, rows = self._kept
+        fresh = np.append(known, -1)[np.searchsorted(known, keys)] != keys
+        every = np.concatenate([known, keys[fresh]])
+        order = np.argsort(every, kind="stable")
+        known, rows = every[order], np.concatenate([rows, drawn[fresh]])[order]
+        self._kept = (known, rows)
+        found: npt.NDArray[Any] = rows[np.searchsorted(known, keys)]
+        return found
 
     def to_bytes(self) -> bytes:
         """Return the memory, which is private: whoever reads it learns the values.
 
         Guarantee: none needed; it stays on the device of the person.
         """
-        header = {"kind": _MARK, "people": self.people, "keys": self._keys.tolist()}
-        kept = Reports(self.question.protocol.fingerprint, self._rows)
+        keys, rows = self._kept
+        header = {"kind": _MARK, "people": self.people, "keys": keys.tolist()}
+        kept = Reports(self.question.protocol.fingerprint, rows)
         return json.dumps(header, separators=(",", ":")).encode() + b"\n" + kept.to_bytes()
 
-    def _remember(self, memory: bytes) -> None:
+    def _remembered(self, memory: bytes) -> tuple[Codes, npt.NDArray[Any]]:
         """Read what ``to_bytes`` wrote."""
         protocol = self.question.protocol
         line, _, rest = bytes(memory).partition(b"\n")
@@ -181,7 +204,7 @@ class MemoisedClient:
             raise ValueError(_BROKEN) from None
         if header.get("people") != self.people:
             raise ValueError("this memory is that of a client for another number of people")
-        self._keys, self._rows = np.array(keys, dtype=np.int64), rows.copy()
+        return np.array(keys, dtype=np.int64), rows.copy()
 
 
 def _twice(protocol: Protocol, epsilon: Fraction) -> tuple[Protocol, Fraction]:

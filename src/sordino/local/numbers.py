@@ -20,7 +20,7 @@ from sordino.exact.rational import Integer, Number, brief, positive_whole, writt
 from sordino.local.counting import Counts
 from sordino.local.mean import MeanServer
 from sordino.local.randomizer import AT_ONCE, Encoder, Randomizer
-from sordino.local.response import tally_numbers
+from sordino.local.response import is_below, number_of, tally_numbers
 from sordino.local.scale import Places, Scale, read_scale, read_values
 
 STEPS = 256
@@ -118,8 +118,7 @@ class NumberProtocol(Randomizer):
 
         Guarantee: none needed; each report is already private.
         """
-        whole = data.ndim == 1 and data.dtype.kind == "u"
-        return whole and (data.size == 0 or int(data.max()) < self.outputs)
+        return is_below(data, self.outputs)
 
     @property
     def cells(self) -> int:
@@ -138,7 +137,7 @@ class NumberProtocol(Randomizer):
 
         Guarantee: none needed; each report is already private.
         """
-        return int(counts.sum()) == people
+        return bool(sum(counts.tolist()) == people)
 
     def variance(self, value: Number | None = None) -> Fraction:
         """Return the variance of an estimated mean of such values, times the number of people.
@@ -150,6 +149,14 @@ class NumberProtocol(Randomizer):
         """
         place = None if value is None else self.scale.place(value)
         return self.unit_variance(place) * (self.scale.span / 2) ** 2
+
+    def least_variance(self) -> Fraction:
+        """Return the least variance that there is for any value, times the number of people.
+
+        Guarantee: none needed; public inputs only.
+        """
+        ends = (Fraction(0), Fraction(self.scale.steps // 2))  # an end, and what is next the middle
+        return min(map(self.unit_variance, ends)) * (self.scale.span / 2) ** 2
 
     def standard_error(self, people: Integer, *, value: Number | None = None) -> float:
         """Return the standard error of an estimated mean, before anything is collected.
@@ -177,7 +184,7 @@ class NumberClient(Encoder):
         return read_values(values, self.protocol.scale)
 
     def _drawn(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        out = np.empty(column.size, dtype=np.min_scalar_type(self.protocol.outputs - 1))
+        out = np.empty(column.size, dtype=number_of(self.protocol.outputs))
         for start in range(0, column.size, AT_ONCE):  # what is needed stays in the cache
             bits = system()
             places = self.protocol.scale.rounded(column[start : start + AT_ONCE], bits)

@@ -100,6 +100,6 @@ class OneBit(NumberProtocol):
         Guarantee: none needed; each report is already private.
         """
         del squares  # they are all 1
-        low, high = mean_limits((total + people) // 2, people, float(confidence))
+        low, high = mean_limits((total + people) // 2, people, float(1 - confidence))
         gain = float(self.gain)
         return (2 * float(low) - 1 - _MARGIN) / gain, (2 * float(high) - 1 + _MARGIN) / gain

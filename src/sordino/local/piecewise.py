@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from sordino.exact.entropy import Bits
@@ -15,6 +14,7 @@ from sordino.exact.finite import Finite
 from sordino.exact.rational import Integer, Number
 from sordino.exact.tables import Scratch, Table
 from sordino.local.numbers import STEPS, Channel, NumberProtocol
+from sordino.local.response import number_of
 from sordino.local.scale import Places
 from sordino.local.tails import window_limits
 from sordino.local.window import Window, best_window
@@ -75,7 +75,7 @@ class Piecewise(NumberProtocol):
         drawn, _ = self._turns.draw(Scratch(places.size), bits)
         reports: Places = places + drawn
         reports[reports >= self.outputs] -= self.outputs
-        return reports.astype(np.min_scalar_type(self.outputs - 1))
+        return reports.astype(number_of(self.outputs))
 
     def channel(self) -> Channel:
         """Return, for every report, its chance given each place of the grid.

@@ -27,6 +27,8 @@ def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -
 
     Guarantee: none needed; it is made of private reports.
     """
+    if len(estimate) == 0:
+        raise ValueError("there is nothing to draw, as nothing was found; ask more people")
     figure = _figure()
     order = np.argsort(-estimate.frequencies, kind="stable")[:_MOST_BARS]
     names = [_safe(str(estimate.labels[place])) for place in order.tolist()]
@@ -36,12 +38,15 @@ def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -
     figure.set_size_inches(5.2 + 0.075 * longest, 1.3 + 0.3 * len(names))
     axes = figure.subplots()
     places = np.arange(len(names))
-    axes.barh(places, np.maximum(shares, 0), color=_BAR, height=0.62, zorder=2)
-    lengths = np.maximum(np.array([shares - ends[0], ends[1] - shares]), 0)
-    axes.errorbar(shares, places, xerr=lengths, fmt="none", ecolor=_ERROR, capsize=3, zorder=3)
+    axes.barh(places, shares, color=_BAR, height=0.62, zorder=2)
+    middle, half = ends.sum(axis=0) / 2, (ends[1] - ends[0]) / 2
+    axes.errorbar(
+        middle, places, xerr=half, fmt="none", ecolor=_ERROR, capsize=3, zorder=3, clip_on=False
+    )
     axes.set_yticks(places, names)
     axes.set_ylim(len(names) - 0.4, -0.6)  # the first on top, and no wide margins
-    axes.set_xlim(left=min(0.0, float(shares.min())))
+    axes.axvline(0, color=_ERROR, linewidth=0.8, zorder=1)
+    axes.set_xlim(left=min(0.0, 1.05 * float(shares.min())))
     axes.set_xlabel("percent of the people")
     _quiet(axes, "x")
     left_out = len(estimate) - len(names)
@@ -68,7 +73,7 @@ def draw_errors(
         errors = 100 * np.sqrt(variance / many)
         axes.loglog(many, errors, color=colour, label="\n".join(names), linewidth=1.8)
     axes.set_xlabel("people")
-    axes.set_ylabel("standard error, in points of a percentage")
+    axes.set_ylabel("standard error of a rare category,\nin percentage points")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     _quiet(axes, "both")

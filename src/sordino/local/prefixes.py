@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Rows = npt.NDArray[np.uint32]
 Prefix = tuple[int, ...]
 
+_MARGIN = 1e-12  # of a chance: more than doubles are off
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Found(Estimate):
@@ -48,7 +50,7 @@ class Found(Estimate):
         shares = np.maximum(self.frequencies, 0)
         shares = onto_simplex(self.frequencies) if shares.sum() > 1 else shares
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Found(**fields | {"frequencies": shares})
+        return Found(**fields | {"frequencies": shares, "moved": True})
 
     def to_json(self) -> dict[str, Any]:
         """Return everything in plain numbers and texts."""
@@ -105,6 +107,8 @@ class WordServer:
         """
         if not isinstance(other, WordServer):
             raise TypeError("only a server of words can be merged into a server of words")
+        if other is self:
+            raise ValueError("a server cannot be merged into itself: that would count all twice")
         self.add(other.reports())
 
     def reports(self) -> Reports:
@@ -208,18 +212,17 @@ class WordServer:
         crowded: bool,
     ) -> Found:
         hits = np.array(list(found.values()), dtype=np.int64)
-        each = 1 - promises.each / self.protocol.kept
-        low, high = mean_limits(hits, max(size, 1), each)
+        low, high = mean_limits(hits, max(size, 1), promises.each / self.protocol.kept)
         base, scale = promises.other, promises.truth - promises.other
         means = hits / max(size, 1)
         return Found(
             labels=tuple(self.protocol.domain.text(prefix) for prefix in found),
             people=self.people,
-            confidence=promises.confidence,
+            confidence=float(promises.confidence),
             together=True,
             frequencies=(means - base) / scale,
-            low=np.clip((low - base) / scale, promises.least, 1),
-            high=np.clip((high - base) / scale, promises.least, 1),
+            low=np.clip((low - base - _MARGIN) / scale, promises.least, 1),
+            high=np.clip((high - base + _MARGIN) / scale, promises.least, 1),
             standard_errors=np.sqrt(means * (1 - means) / max(size, 1)) / scale,
             threshold=threshold,
             least=promises.least,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 _CAUSES = 5
 
@@ -24,7 +25,12 @@ class Promises:
     prefixes at most are looked at on one of the ``levels``.
 
     >>> promises = Promises(
-    ...     truth=0.5, other=0.12, least=0.001, levels=8, candidates=27_000, confidence=0.95
+    ...     truth=0.5,
+    ...     other=0.12,
+    ...     least=0.001,
+    ...     levels=8,
+    ...     candidates=27_000,
+    ...     confidence=Fraction(95, 100),
     ... )
     >>> round(promises.threshold(1_000_000), 4), promises.threshold(10)
     (0.0271, inf)
@@ -37,12 +43,12 @@ class Promises:
     least: float
     levels: int
     candidates: int
-    confidence: float
+    confidence: Fraction
 
     @property
     def each(self) -> float:
         """The chance that is given to each cause of failure."""
-        return (1 - self.confidence) / _CAUSES
+        return float((1 - self.confidence) / _CAUSES)
 
     def threshold(self, people: int) -> float:
         """Return a share such that all words that so many of the people hold are found.

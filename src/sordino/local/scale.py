@@ -73,10 +73,12 @@ class Scale:
         """
         if values.dtype.kind in "iu" and self._whole is not None:
             return self._rounded_exactly(values, self._whole, bits)
-        places = values.astype(np.float64)
-        places -= float(self.low)
-        places *= float(self.steps / self.span)
-        np.clip(places, 0, self.steps, out=places)
+        with np.errstate(all="ignore"):  # a warning would tell of a value that is far outside
+            places = values.astype(np.float64)
+            np.clip(places, float(self.low - self.span), float(self.high + self.span), out=places)
+            places -= float(self.low)
+            places *= float(self.steps / self.span)
+            np.clip(places, 0, self.steps, out=places)
         below = np.floor(places)
         places -= below
         places *= 1 << _COIN_BITS
@@ -102,7 +104,7 @@ class Scale:
     ) -> Places:
         a, b, c = whole
         first, last = math.floor(self.low), math.ceil(self.high)
-        if values.dtype == np.uint64:
+        if values.dtype.kind == "u" and values.dtype.itemsize == 8:
             values = np.minimum(values, np.uint64(max(last, 0)))
         places = np.clip(values.astype(np.int64), first, last)
         places *= a
@@ -111,8 +113,7 @@ class Scale:
         if c == 1:
             return places
         below, over = np.divmod(places, c)
-        if over.any():
-            below += below_many(c, below.size, bits) < over
+        below += below_many(c, below.size, bits) < over  # drawn for those on the grid as well
         return below
 
 

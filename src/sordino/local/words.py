@@ -8,7 +8,7 @@ the prime can hold, are its first block, the next its second, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,9 @@ from sordino.local.response import number_of
 
 LONGEST = 64  # letters of a word
 MOST_LETTERS = 4095
+_ONE = (str, bytes, bytearray, memoryview, Mapping, Set)  # one value, although it has parts
+_NO_WORD = "\ud800"  # no letter of any alphabet
+_TEXT = "words must be a text or a column of texts"
 
 Symbols = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
@@ -42,22 +45,25 @@ class Words:
         alphabet: str,
         *,
         length: Integer,
-        prime: int = (1 << 31) - 1,
+        prime: Integer = (1 << 31) - 1,
         otherwise: str | None = None,
     ) -> None:
         if not isinstance(alphabet, str):
             raise TypeError("alphabet must be a text of all letters that words may have")
         if not 1 <= len(alphabet) <= MOST_LETTERS or len(set(alphabet)) < len(alphabet):
             raise ValueError(f"alphabet must be 1 to {MOST_LETTERS} letters, all different")
+        if any("\ud800" <= letter <= "\udfff" for letter in alphabet):
+            raise ValueError("alphabet must be letters; halves of surrogate pairs are none")
         self.alphabet = alphabet
         self.length = positive_whole("length", length)
         if self.length > LONGEST:
             raise ValueError(f"length must be at most {LONGEST} letters, got {self.length}")
         self.base = len(alphabet) + 1
-        if self.base > prime:
+        self.prime = positive_whole("prime", prime)
+        if self.base > self.prime:
             raise ValueError("prime must be above the number of letters")
         self.in_block = 1  # symbols
-        while self.base ** (self.in_block + 1) <= prime:
+        while self.base ** (self.in_block + 1) <= self.prime:
             self.in_block += 1
         self.blocks = -(-self.length // self.in_block)
         self.otherwise = otherwise
@@ -65,15 +71,17 @@ class Words:
         if otherwise is not None:
             if not isinstance(otherwise, str):
                 raise TypeError("otherwise must be a word, or None")
-            self._instead = self._checked(self._column([otherwise]), "otherwise is no word")[0]
+            self._instead = self._checked([otherwise], "otherwise is no word")[0]
 
     def symbols(self, values: object) -> Symbols:
         """Return the symbols of a word, or of each word of a column, one row for each.
 
+        What is no text is no word. With ``otherwise``, all words take the same steps, whether they
+        fit or not; how long these take is not hidden.
+
         Guarantee: none needed; it stays on the device of the person.
         """
-        column = self._column([values] if isinstance(values, str) else values)
-        return self._checked(column, "some values are no words")
+        return self._checked(_listed(values), "some values are no words")
 
     def numbers(self, symbols: Symbols) -> Numbers:
         """Return the number of each block, one row for each row of symbols.
@@ -101,45 +109,26 @@ class Words:
         """
         return "".join(self.alphabet[symbol - 1] for symbol in symbols if symbol)
 
-    def _column(self, values: object) -> Any:
-        import pyarrow as pa  # slow to load
-
-        try:
-            column = pa.array(values, from_pandas=True)
-            if isinstance(column, pa.ChunkedArray):
-                column = column.combine_chunks()
-            if pa.types.is_dictionary(column.type):
-                column = column.dictionary_decode()
-            if not len(column) or pa.types.is_null(column.type):
-                return column.cast(pa.string())
-        except (pa.ArrowException, TypeError, ValueError):
-            raise TypeError(_TEXT) from None
-        if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
-            raise TypeError(_TEXT)
-        return column
-
-    def _checked(self, column: Any, wrong: str) -> Symbols:
-        """Return the symbols of a column; where there is no word, another one, or a complaint."""
-        import pyarrow.compute as pc  # slow to load
-
-        lengths = pc.utf8_length(column).fill_null(LONGEST + 1).to_numpy(zero_copy_only=False)
-        unfit = lengths > self.length
-        kept = column.filter(pc.invert(_booleans(unfit))) if unfit.any() else column
-        points = np.frombuffer("".join(kept.to_pylist()).encode("utf-32-le"), dtype="<u4")
-        symbols = np.zeros((len(column), self.length), dtype=number_of(self.base))
-        there = np.arange(self.length) < np.where(unfit, 0, lengths)[:, None]
+    def _checked(self, values: list[Any], wrong: str) -> Symbols:
+        """Return the symbols of values; where there is no word, another one, or a complaint."""
+        most = self.length + 1  # letters; with so many a text is too long already
+        texts = [value[:most] if isinstance(value, str) else _NO_WORD for value in values]
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        letters = "".join(texts).encode("utf-32-le", "surrogatepass")
+        points = np.frombuffer(letters, dtype="<u4")
+        symbols = np.zeros((len(texts), most), dtype=number_of(self.base))
+        there = np.arange(most) < lengths[:, None]
         symbols[there] = self._table[np.minimum(points, self._table.size - 1)]
-        unfit |= ((symbols == 0) & there).any(axis=1)
-        if not unfit.any():
-            return symbols
-        if self._instead is None:
+        unfit = (lengths == most) | ((symbols == 0) & there).any(axis=1)
+        if self._instead is not None:
+            return np.where(unfit[:, None], self._instead, symbols[:, : self.length])
+        if unfit.any():
             raise ValueError(
-                f"{wrong}: words have at most {self.length} letters, all of the public alphabet; "
-                f"{int(unfit.sum())} of {unfit.size} do not, the first at place "
+                f"{wrong}: words are texts of at most {self.length} letters, all of the public "
+                f"alphabet; {int(unfit.sum())} of {unfit.size} are not, the first at place "
                 f"{int(np.argmax(unfit))}; name a word to report instead as otherwise"
             )
-        symbols[unfit] = self._instead
-        return symbols
+        return symbols[:, : self.length]
 
     @cached_property
     def _table(self) -> Symbols:
@@ -150,10 +139,37 @@ class Words:
         return table
 
 
-def _booleans(mask: npt.NDArray[np.bool_]) -> Any:
+def _listed(values: object) -> list[Any]:
+    """Return the values of a column, or the one value that is none, as a list."""
     import pyarrow as pa  # slow to load
 
-    return pa.array(mask)
+    shape = getattr(values, "shape", None)
+    if isinstance(shape, tuple) and len(shape) > 1:
+        raise TypeError(_TEXT)
+    if isinstance(values, np.ndarray | np.generic):
+        return values.reshape(-1).tolist()
+    if isinstance(values, pa.Scalar):
+        values = pa.repeat(values, 1)
+    if isinstance(values, _ONE) or not isinstance(values, Iterable):
+        return [values]
+    if isinstance(values, list | tuple) or not isinstance(values, Sized):
+        return list(values)  # what is not sized can be gone through but once
+    try:
+        return _from_arrow(pa.array(values, from_pandas=True))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return list(values)
 
 
-_TEXT = "words must be a text or a column of texts"
+def _from_arrow(column: Any) -> list[Any]:
+    """Return the texts of a column; bytes that are no text become one that is no word."""
+    import pyarrow as pa  # slow to load
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if not any(is_kind(column.type) for is_kind in kinds):
+        return [None] * len(column)
+    found = column.cast(pa.large_binary()).to_numpy(zero_copy_only=False).tolist()
+    return [None if value is None else value.decode("utf-8", "surrogateescape") for value in found]

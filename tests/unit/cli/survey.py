@@ -26,6 +26,8 @@ def write_answers(folder: Path) -> None:
         "code": [float(age % 3) for age in ages],
         "flag": [age % 4 == 0 for age in ages],
         "day": pa.array(ages, pa.date32()),
+        "moment": pa.array(ages, pa.timestamp("ms")),
+        "wait": pa.array(ages, pa.duration("s")),
     }
     pq.write_table(pa.table(table), folder / "people.parquet")
 

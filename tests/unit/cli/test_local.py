@@ -71,7 +71,7 @@ def test_several_files_are_counted_together(folder: Path) -> None:
 def test_json_says_what_was_encoded() -> None:
     done = run("encode", "people.csv", *TRUE, "--out", "r.parquet", "--json")
     record = json.loads(done.stdout)
-    assert record.pop("fingerprint") == read_protocol(Path("r.parquet"))[0].fingerprint
+    assert record.pop("fingerprint") == read_protocol(Path("r.parquet"), most=9)[0].fingerprint
     assert record.pop("standard_error") < 1e-6
     assert record == {
         "file": "r.parquet",
@@ -272,7 +272,7 @@ def test_whoever_interrupts_is_told_that_nothing_was_written(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    run("encode", "people.csv", *TRUE, "--out", "whole.csv")
+    before = sorted(folder.iterdir())
     monkeypatch.setattr(Response, "draw", interrupted)
     asked = ("encode", "people.csv", *TRUE, "--protocol", "response", "--out", "r.csv")
     done = run(*asked, *["--json"] * as_json)
@@ -281,4 +281,4 @@ def test_whoever_interrupts_is_told_that_nothing_was_written(
         assert json.loads(done.stderr)["code"] == "interrupted"
     else:
         assert done.stderr == "sordino: stopped; nothing was written\n"
-    assert sorted(path.name for path in folder.glob("*r.csv*")) == []
+    assert sorted(folder.iterdir()) == before

@@ -13,7 +13,7 @@ import pytest
 from sordino.cli import local_files
 from sordino.cli.local_about import about, read_about
 from sordino.cli.local_choice import KINDS, NUMBER_KINDS, AnyProtocol
-from sordino.cli.local_files import Data, read_pieces, read_protocol, reports_file
+from sordino.cli.local_files import Data, check_out, read_pieces, read_protocol, reports_file
 from sordino.local.protocol import Protocol
 
 PROTOCOLS = [*(f"{name}, {size}" for name in KINDS for size in (3, 300)), *NUMBER_KINDS]
@@ -44,7 +44,7 @@ def test_reports_come_back_as_they_were_written(name: str, ending: str, tmp_path
     path, protocol = tmp_path / f"reports{ending}", made(name)
     pieces = [some(protocol, 5), some(protocol, 1)]
     write(path, protocol, *pieces)
-    found, people = read_protocol(path)
+    found, people = read_protocol(path, most=1000)
     read = list(read_pieces(path, found))
     assert (found.fingerprint, people) == (protocol.fingerprint, 6)
     assert np.array_equal(np.concatenate(read), np.concatenate(pieces))
@@ -105,7 +105,7 @@ def test_a_file_that_appears_meanwhile_is_not_written_over(
         late()
     assert path.read_text("utf-8") == "another's"
     write(path, protocol, some(protocol, 5), force=True)
-    assert read_protocol(path)[1] == 5
+    assert read_protocol(path, most=1000)[1] == 5
     write(tmp_path / "new.csv", protocol, some(protocol, 4))
     assert sorted(one.name for one in tmp_path.iterdir()) == ["new.csv", "reports.csv"]
 
@@ -159,21 +159,65 @@ BAD = [
     {"people": -1},
     {"people": True},
     {"people": "7"},
+    {"people": 1 << 60},
 ]
 
 
 @pytest.mark.parametrize("changed", BAD, ids=str)
 def test_a_file_that_says_nonsense_of_itself_holds_no_reports(changed: dict[str, object]) -> None:
     path = Path("reports.csv")
-    assert read_about(json.dumps(GOOD).encode(), path)[1] == 7
+    assert read_about(json.dumps(GOOD).encode(), path, most=1000)[1] == 7
     with pytest.raises(ValueError, match=r"reports\.csv holds no reports"):
-        read_about(json.dumps(GOOD | changed).encode(), path)
+        read_about(json.dumps(GOOD | changed).encode(), path, most=1000)
+
+
+def test_categories_that_are_not_listed_are_limited() -> None:
+    path, names = Path("reports.csv"), [f"{k:04}" for k in range(1001)]
+    for categories, most in ((1001, 1000), (1 << 24, 1000), (10**30, 1 << 24)):
+        text = json.dumps(GOOD | {"protocol": "hadamard", "categories": categories}).encode()
+        with pytest.raises(ValueError, match=f"{categories:,} categories, and lists none") as found:
+            read_about(text, path, most=most)
+        assert str(found.value).endswith(f"add --most-categories {categories}")
+    for some_categories, most in ((1001, 1001), (names, 1000)):
+        protocol = KINDS["hadamard"](some_categories, epsilon=1)
+        found_protocol, _ = read_about(about(protocol, 7).encode(), path, most=most)
+        assert found_protocol.fingerprint == protocol.fingerprint
+
+
+def test_lines_that_are_longer_than_a_block_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_files, "_CSV_BLOCK", 1 << 10)
+    protocol = KINDS["unary"](50_000, epsilon=1)
+    data = some(protocol, 9)
+    write(tmp_path / "reports.csv", protocol, data)
+    read = list(read_pieces(tmp_path / "reports.csv", protocol))
+    assert len(read) > 1
+    assert np.array_equal(np.concatenate(read), data)
+
+
+def test_lines_of_more_than_a_mebibyte_come_back(tmp_path: Path) -> None:
+    protocol = KINDS["unary"](5_000_000, epsilon=1)
+    data = np.zeros((2, 625_000), dtype=np.uint8)
+    data[1] = 255
+    write(tmp_path / "reports.csv", protocol, data)
+    read = np.concatenate(list(read_pieces(tmp_path / "reports.csv", protocol)))
+    assert np.array_equal(read, data)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_the_longest_name_that_a_file_may_have_will_do(ending: str, tmp_path: Path) -> None:
+    protocol = made("response, 3")
+    path = tmp_path / ("a" * (255 - len(ending)) + ending)
+    check_out(path, tmp_path / "answers.csv", force=False)
+    write(path, protocol, some(protocol, 5))
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("text", [b"", b"[1]", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_not_even_json_holds_no_reports(text: bytes) -> None:
     with pytest.raises(ValueError, match="holds no reports"):
-        read_about(text, Path("reports.csv"))
+        read_about(text, Path("reports.csv"), most=1000)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +225,7 @@ def test_what_is_not_even_json_holds_no_reports(text: bytes) -> None:
 )
 def test_a_changed_description_is_seen(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="have been changed; have them made again"):
-        read_about(json.dumps(GOOD | changed).encode(), Path("reports.csv"))
+        read_about(json.dumps(GOOD | changed).encode(), Path("reports.csv"), most=1000)
 
 
 def damaged(path: Path, protocol: AnyProtocol, body: str) -> Path:
@@ -196,6 +240,17 @@ def damaged(path: Path, protocol: AnyProtocol, body: str) -> Path:
         ("response, 3", "report\n1\n256\n"),
         ("response, 3", "report\n1\nx\n"),
         ("response, 3", 'report\n1\n""\n'),
+        ("response, 3", "report\n1\n0x1\n"),
+        ("response, 3", "report\n1\n0X1\n"),
+        ("response, 3", "report\n1\n\n2\n"),
+        ("response, 3", "report\n1\n2\n\n"),
+        ("response, 3", "\nreport\n1\n2\n"),
+        ("response, 3", "report\n1\n+2\n"),
+        ("response, 3", "report\n1\n 2\n"),
+        ("response, 3", "report\n1\n2.0\n"),
+        ("response, 3", 'report\n1\n"2"\n'),
+        ("response, 3", "report,more\n1,2\n2,3\n"),
+        ("unary, 3", "report\n80\n\n80\n"),
         ("response, 3", "other\n1\n2\n"),
         ("response, 3", "report\n1\n2,3\n"),
         ("unary, 3", "report\n80\nzz\n"),
@@ -228,4 +283,4 @@ def test_other_columns_are_no_reports(table: pa.Table, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="are damaged or cut off"):
         list(read_pieces(path, protocol))
     with pytest.raises(ValueError, match="holds no reports"):
-        read_protocol(path)
+        read_protocol(path, most=1000)

@@ -89,9 +89,9 @@ def test_numbers_of_any_width_are_looked_up_and_large_ones_are_unknown() -> None
     for values in (np.array([2**64 - 1], dtype=np.uint64), np.array([2**63], dtype=np.uint64)):
         with pytest.raises(ValueError, match="1 of 1 values are none"):
             domain.codes(values)
-    for values in ([2**70], [1, 2**63 + 5]):
+    for listed in ([2**70], [1, 2**63 + 5]):
         with pytest.raises((TypeError, ValueError)):
-            domain.codes(values)
+            domain.codes(listed)
 
 
 def test_masked_values_are_no_values() -> None:

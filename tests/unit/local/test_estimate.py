@@ -147,6 +147,21 @@ def test_an_estimate_is_what_the_counts_say() -> None:
     assert found.to_json()["categories"][2]["label"] == "c"
 
 
+def test_a_table_says_what_is_noise_and_what_was_moved() -> None:
+    found = counted([10, 30, 60], 100)
+    assert found.frequencies.min() < 0
+    assert "Below 0 is noise" in str(found)
+    moved = found.projected()
+    assert "Below 0" not in str(moved)
+    assert "moved to the nearest that are possible" in str(moved)
+    assert (found.to_json()["projected"], moved.to_json()["projected"]) == (False, True)
+    many = Response(100, epsilon=1)
+    server = many.server()
+    server.add(many.client().encode(np.arange(100)))
+    assert "so about 5 of 100 do not: take them together" in server.estimate().words
+    assert "do not" not in server.estimate(together=True).words
+
+
 def test_all_intervals_together_are_wider() -> None:
     protocol = Response(3, epsilon=1)
     server = protocol.server()

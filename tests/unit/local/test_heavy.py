@@ -3,6 +3,7 @@
 
 import itertools
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from sordino.local.heavy import HeavyHitters
-from sordino.local.prefixes import WordServer
+from sordino.local.prefixes import Found, WordServer
 from sordino.local.reports import Reports
 from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
@@ -175,6 +176,8 @@ def test_with_few_people_nothing_is_found_and_nothing_promised() -> None:
     assert "too few people" in str(found)
     assert found.to_json()["threshold"] is None
     assert len(found.projected()) == 0
+    with pytest.raises(ValueError, match="nothing to draw, as nothing was found"):
+        found.plot()
 
 
 def test_servers_merge_in_any_order_to_the_same_state() -> None:
@@ -235,6 +238,8 @@ def test_damaged_reports_are_refused_whole() -> None:
             server.add(Reports(good.protocol, data))
     with pytest.raises(TypeError, match="takes the reports"):
         server.add(good.data)  # type: ignore[arg-type]  # the point of the test
+    with pytest.raises(ValueError, match="cannot be merged into itself"):
+        server.merge(server)
     with pytest.raises(TypeError, match="only a server of words"):
         server.merge(SMALL)  # type: ignore[arg-type]  # the point of the test
     with pytest.raises(ValueError, match="no whole reports"):
@@ -277,6 +282,39 @@ def test_more_people_a_larger_epsilon_and_a_larger_step_lower_the_threshold() ->
         base.threshold(50)
 
 
+def test_a_confidence_next_to_one_is_kept_in_full() -> None:
+    protocol = HeavyHitters(epsilon=6, length=3, alphabet="abc", least=0.05, step=3)
+    sure = [1 - Fraction(1, 10**digits) for digits in (2, 15, 20, 100)]
+    thresholds = [protocol.threshold(10**4, confidence=level) for level in sure]
+    assert thresholds == sorted(set(thresholds))
+    assert protocol.promises(sure[3]).each == pytest.approx(2e-101)
+    server = server_of(protocol, reports_of(protocol, ["abc"] * 6000 + ["b"] * 4000))
+    found = [server.estimate(confidence=level) for level in sure]
+    widths = [float(lines["abc"].high - lines["abc"].low) for lines in found]
+    assert widths == sorted(set(widths))
+    assert "with confidence 0.9999999999999999\n" in str(found[3])
+
+
+def found_between(low: float, high: float) -> Found:
+    shares, lows, highs, errors = (np.array([x]) for x in (-0.00001, low, high, 0.1))
+    return Found(("a",), 9, 0.95, True, shares, lows, highs, errors, 0.5, 0.1, False)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.12349, 0.56781, ["12.34 %", "56.79 %"]),
+        (0.29, 0.57, ["29.00 %", "57.00 %"]),
+        (0.0, 0.000001, ["0.00 %", "0.01 %"]),
+        (0.999999, 1.0, ["99.99 %", "100.00 %"]),
+        (-0.01, 1.01, ["0.00 %", "100.00 %"]),
+    ],
+)
+def test_a_table_rounds_limits_outwards(low: float, high: float, shown: list[str]) -> None:
+    line = str(found_between(low, high)).splitlines()[1]
+    assert re.split(r"\s\s+", line) == ["a", "0.00 %", *shown]
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -285,6 +323,10 @@ def test_more_people_a_larger_epsilon_and_a_larger_step_lower_the_threshold() ->
         ({"least": 1}, ValueError, "least must be a number between 0 and 1"),
         ({"step": 9}, ValueError, "step must be at most length"),
         ({"step": 4}, ValueError, "a server would look at 531,441,000 prefixes"),
+        ({"prime": 91}, ValueError, "prime must be a prime number"),
+        ({"prime": 2**31}, ValueError, "prime must be a prime number"),
+        ({"prime": "101"}, TypeError, "prime must be a positive whole number"),
+        ({"prime": None}, TypeError, "prime must be a positive whole number"),
         ({"length": "8"}, TypeError, "length must be a positive whole number"),
     ],
 )
@@ -296,9 +338,12 @@ def test_bad_settings_are_refused(
 
 
 def test_words_that_do_not_fit_are_refused_unseen_or_reported_as_another() -> None:
-    with pytest.raises(ValueError, match="1 of 2 do not") as caught:
+    with pytest.raises(ValueError, match="1 of 2 are not") as caught:
         SMALL.client().encode(["ab", "zebra"])
     assert "zebra" not in str(caught.value)
     kind = HeavyHitters(epsilon=3, length=3, alphabet="abc", otherwise="")
     assert len(kind.client().encode(["ab", "zebra"])) == 2
+    for value in (None, float("nan"), "\ud800", b"ab", 5, ["\ud800"]):
+        assert len(kind.client().encode(value)) == 1
+    assert len(kind.client().encode(["ab", 5, None])) == 3
     assert "zebra" not in repr(kind.client()) + repr(kind) + repr(kind.server())

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports that are kept and sent again lose no more than they are said to."""
 
+import copy
 import itertools
 import json
 import math
+import pickle
+import sys
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -137,7 +142,7 @@ def test_repeated_reports_differ_but_lean_to_the_kept_one() -> None:
     with replay(SeededBits(5)):
         client = TWICE.client(people=2000)
         rounds = np.array(drawn(client, ["yes"] * 2000, 60))
-    kept = client._rows
+    kept = client._kept[1]
     agreeing = (rounds == kept).mean()
     assert TWICE.again is not None
     expected = float(TWICE.again / (TWICE.again + 2))
@@ -167,12 +172,60 @@ def test_the_second_response_moves_evenly() -> None:
     with replay(SeededBits(7)):
         client = TWICE.client(people=30_000)
         sent = client.encode(["yes"] * 30_000).data.astype(np.int64)
-    moved = (sent - client._rows) % 3
+    moved = (sent - client._kept[1]) % 3
     seen = Counter(moved.tolist())
     assert TWICE.again is not None
     chance = float(1 / (TWICE.again + 2))
     for step in (1, 2):
         assert abs(seen[step] - 30_000 * chance) < 5.5 * (30_000 * chance) ** 0.5
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
+def test_threads_that_share_a_client_draw_one_report_for_each_value(protocol: Protocol) -> None:
+    workers, rounds = 4, 6
+    start = threading.Barrier(workers)
+
+    def work(client: MemoisedClient) -> list[bytes]:
+        start.wait()
+        return [client.encode([label] * 20).to_bytes() for label in LABELS]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(workers) as pool:
+            for _ in range(rounds):
+                client = Memoised(protocol).client(people=20)
+                seen = list(pool.map(work, [client] * workers))
+                assert all(reports == seen[0] for reports in seen)
+                again = Memoised(protocol).client(people=20, memory=client.to_bytes())
+                assert [again.encode([label] * 20).to_bytes() for label in LABELS] == seen[0]
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_a_client_is_not_copied() -> None:
+    client = TWICE.client()
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"cannot be copied or pickled.* store to_bytes\(\)"):
+            attempt(client)
+
+
+def test_values_that_have_a_report_take_as_many_coins_as_new_ones() -> None:
+    class Counted(SeededBits):
+        drawn = 0
+
+        def fill(self, out: Any) -> None:
+            Counted.drawn += out.nbytes
+            super().fill(out)
+
+    client, used = Memoised(Unary(LABELS, epsilon=1)).client(people=64), []
+    for _ in range(3):
+        before = Counted.drawn
+        with replay(Counted(9)):
+            client.encode(["yes"] * 64)
+        used.append(Counted.drawn - before)
+    assert used == [used[0]] * 3
+    assert used[0] > 0
 
 
 def test_values_are_refused_unseen() -> None:

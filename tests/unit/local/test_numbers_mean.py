@@ -14,6 +14,7 @@ from sordino.local.numbers import NumberProtocol
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
 from sordino.local.reports import Reports, read_reports
+from sordino.local.response import number_of
 from sordino.local.tails import deviations_and_shift, largest_square, window_limits
 from sordino.local.window import Window, best_window
 from sordino.testing.tape import replay
@@ -206,7 +207,7 @@ def test_reports_travel_as_bytes(kind: type[OneBit | Piecewise]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_reports_and_counts_of_another_protocol_are_refused(kind: type[OneBit | Piecewise]) -> None:
     server, other = kind(0, 10, epsilon=1).server(), kind(0, 10, epsilon=2)
-    words = "another protocol, with another epsilon or for another question"
+    words = "another protocol, with another epsilon, or with other categories"
     with pytest.raises(ValueError, match=f"these reports were made by {words}"):
         server.add(other.client().encode(3))
     with pytest.raises(ValueError, match=f"these counts were made by {words}"):
@@ -228,6 +229,8 @@ def test_damaged_reports_are_refused_whole(kind: type[OneBit | Piecewise]) -> No
         np.array([0, size], dtype=np.uint16),
         np.array([0, -1]),
         np.array([0.0]),
+        np.array([0, 1], dtype=np.uint64),
+        np.array([0, 1], dtype=np.uint32),
         np.zeros((2, 2), np.uint8),
     ):
         with pytest.raises(ValueError, match="these reports are damaged"):
@@ -261,12 +264,12 @@ def test_damaged_counts_are_refused(change: tuple[bytes, bytes]) -> None:
 def test_a_server_counts_no_more_than_it_can_hold() -> None:
     protocol = OneBit(0, 10, epsilon=1)
     server = protocol.server()
-    state = server.to_bytes().replace(b'"people":0', b'"people":%d' % 2**52)
-    server.load(state.replace(b"[0,0]", b"[%d,0]" % 2**52))
+    state = server.to_bytes().replace(b'"people":0', b'"people":%d' % 2**46)
+    server.load(state.replace(b"[0,0]", b"[%d,0]" % 2**46))
     assert server.estimate().high == 0.0
-    with pytest.raises(ValueError, match="at most 2\\*\\*52 reports"):
+    with pytest.raises(ValueError, match="at most 2\\*\\*46 reports"):
         server.add(protocol.client().encode(5))
-    assert server.people == 2**52
+    assert server.people == 2**46
 
 
 def filled(protocol: NumberProtocol, value: float, people: int) -> MeanServer:
@@ -298,11 +301,55 @@ def test_the_text_of_an_estimate_rounds_its_limits_outwards() -> None:
     assert str(far) == "mean 55555, from -5 to 66667 with confidence 0.95 (9 people)"
 
 
+def test_the_text_of_an_estimate_has_no_zero_below_zero_and_places_to_see_it_by() -> None:
+    found = MeanEstimate(9, -0.001, -0.0, -0.0, 0.5, 0.95)
+    assert str(found) == "mean 0.00, from 0.00 to 0.00 with confidence 0.95 (9 people)"
+    found = MeanEstimate(9, 0.0012345, 0.0010, 0.0014, 0.0, 0.9999999)
+    assert str(found) == (
+        "mean 0.00123, from 0.00100 to 0.00140 with confidence 0.9999999 (9 people)"
+    )
+    found = MeanEstimate(9, 12345.6, 12345.6, 12345.6, 1e-14, 0.95)
+    first, last = str(found).split("from ")[1].split(" with")[0].split(" to ")
+    assert Fraction(first) <= Fraction(12345.6) <= Fraction(last)
+    assert str(MeanEstimate(9, 3.0, 3.0, 3.0, 0.0, 0.95)).startswith("mean 3.0, from 3.0 to 3.0")
+
+
+@pytest.mark.parametrize("people", [1, 2, 100])
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_reports_do_not_make_the_mean_certain(
+    kind: type[OneBit | Piecewise], people: int
+) -> None:
+    protocol = kind(0, 100, epsilon=1)
+    server = protocol.server()
+    data = np.full(people, protocol.outputs - 1, dtype=number_of(protocol.outputs))
+    server.add(Reports(protocol.fingerprint, data))
+    assert server.estimate().standard_error == protocol.standard_error(people) > 10 / people
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_standard_error_is_at_least_that_of_the_coins(
+    kind: type[OneBit | Piecewise], steps: int
+) -> None:
+    protocol = kind(0, 1, epsilon=1, steps=steps)
+    values = [Fraction(i, 8 * steps) for i in range(8 * steps + 1)]
+    least = min(protocol.variance(value) for value in values)
+    assert protocol.least_variance() == least
+    server, middle = protocol.server(), protocol.outputs // 2
+    data = np.array([middle] * 9 + [middle - 1], dtype=number_of(protocol.outputs))
+    server.add(Reports(protocol.fingerprint, data))
+    assert server.estimate().standard_error >= (float(least) / 10) ** 0.5 * (1 - 1e-12)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_limits_stay_in_the_range_and_means_need_not(kind: type[OneBit | Piecewise]) -> None:
     protocol = kind(0, 1, epsilon=0.5)
     server = protocol.server()
-    server.add(Reports(protocol.fingerprint, np.full(50, protocol.outputs - 1, dtype=np.uint16)))
+    server.add(
+        Reports(
+            protocol.fingerprint, np.full(50, protocol.outputs - 1, number_of(protocol.outputs))
+        )
+    )
     found = server.estimate()
     assert found.mean > 1
     assert found.low == found.high == 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers become places: the mean is kept, ends are kept to, and nothing else gets in."""
 
+import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -22,10 +23,22 @@ EMPTY: Any = Words([])
 SECRET = 7919.25
 
 
-def test_whole_numbers_on_the_grid_need_no_coin() -> None:
+@pytest.mark.parametrize("word", [0, (1 << 64) - 1])
+def test_whole_numbers_on_the_grid_stay_there_whatever_the_coins(word: int) -> None:
     scale = read_scale(-10, 30, 20)
     values = np.array([-10, -8, 0, 30, 31, 1000, -(1 << 62)])
-    assert scale.rounded(values, EMPTY).tolist() == [0, 1, 5, 20, 20, 20, 0]
+    assert scale.rounded(values, Words([word] * 7)).tolist() == [0, 1, 5, 20, 20, 20, 0]
+
+
+def test_whole_numbers_on_the_grid_take_as_many_coins_as_others() -> None:
+    scale, used = read_scale(-10, 30, 20), set()
+    for values in ([-10, 0], [-9, 0], [1, 3], [99, -99]):
+        tape = Words([5] * 9)
+        scale.rounded(np.array(values), tape)
+        used.add(tape.used)
+    assert used == {2}
+    fine = read_scale(-10, 30, 40)  # where all whole numbers are on the grid none need coins
+    assert fine.rounded(np.array([-10, 3]), EMPTY).tolist() == [0, 13]
 
 
 def test_whole_numbers_between_two_places_are_rounded_exactly() -> None:
@@ -38,13 +51,13 @@ def test_whole_numbers_between_two_places_are_rounded_exactly() -> None:
     assert drawn == [3, 3, 3, 3, 3, 3, 2]
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.uint16])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.uint16, ">u8", ">i8"])
 def test_whole_numbers_of_every_type_are_clamped_without_overflow(dtype: Any) -> None:
     info = np.iinfo(dtype)
     values = np.array([info.min, 0, 100, info.max], dtype=dtype)
     expected = [max(min(int(v), 120), -120) + 120 for v in values]
     assert read_scale(-120, 120, 240).rounded(values, EMPTY).tolist() == expected
-    beyond = read_scale(-500, -400, 4).rounded(values, EMPTY)
+    beyond = read_scale(-500, -400, 4).rounded(values, SeededBits(1))
     assert beyond.tolist() == [0 if v < -500 else 4 for v in values.tolist()]
 
 
@@ -81,6 +94,24 @@ def test_numbers_beyond_the_ends_count_as_the_ends() -> None:
     values = np.array([-np.inf, -1e300, -1.0, 1.0, 1.5, np.inf])
     for word in (0, 2**32 - 1):
         assert scale.rounded(values, Words([word] * 6)).tolist() == [0, 0, 0, 8, 8, 8]
+
+
+@pytest.mark.parametrize("kind", [OneBit, Piecewise])
+@pytest.mark.parametrize(
+    "value", [1e308, -1e308, np.float32(3e38), np.longdouble("1e4000"), -np.inf, 5e-324]
+)
+def test_numbers_far_outside_make_no_noise(
+    kind: type[OneBit | Piecewise], value: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for low, high in ((0, 1), (-0.001, 0.001), (-(10**150), 10**150)):
+        with np.errstate(all="raise", over="warn"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert len(kind(low, high, epsilon=1).client().encode(value)) == 1
+    assert capsys.readouterr() == ("", "")
+    scale = read_scale(0, 1, 4)
+    end = 4 if value > 1 else 0
+    for word in (0, 2**32 - 1):
+        assert scale.rounded(np.array([value]), Words([word])).tolist() == [end]
 
 
 @pytest.mark.parametrize("values", [np.linspace(-3, 9, 1001), np.arange(-3, 10)])

@@ -16,7 +16,12 @@ from sordino.local.promises import Promises, divergence
 
 PROMISES = [
     Promises(
-        truth=truth, other=0.12, least=least, levels=levels, candidates=270, confidence=confidence
+        truth=truth,
+        other=0.12,
+        least=least,
+        levels=levels,
+        candidates=270,
+        confidence=Fraction(str(confidence)),
     )
     for truth in (0.5, 0.9)
     for least in (0.01, 0.1)
