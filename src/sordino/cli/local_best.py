@@ -18,11 +18,12 @@ from sordino.cli.local_choice import (
     choose_protocol,
     name_of,
 )
-from sordino.cli.local_shown import check_picture, draw, points
+from sordino.cli.local_shown import check_picture, draw, percentage
 from sordino.cli.shown import console_for
 from sordino.local.plot import draw_errors
 from sordino.local.protocol import Protocol
 
+_HOPELESS = 0.5  # half of an interval that tells nothing
 _AROUND = 100  # how many times fewer and more people are drawn
 
 
@@ -52,8 +53,19 @@ def best(asked: Asked, *, people: int, plot: Path | None, force: bool, as_json: 
     console.print(_table(rows, chosen))
     console.print(f"\n{people:,} people, epsilon {as_text(found[0].epsilon)} for each report")
     console.print(f"[bold]{chosen}[/] is best: {why}")
+    if categories:
+        console.print(_MEANING, style="dim")
+        if next(row for row in rows if row["protocol"] == chosen)["half_width"] > _HOPELESS:
+            console.print("An interval may say nothing at all: ask more people.", style="yellow")
     if plot is not None:
         console.print(f"drawn to {plot}", markup=False)
+
+
+_MEANING = (
+    "error: the standard error of a category that hardly anybody holds, in percentage points\n"
+    "interval: the longest there can be with 95 % confidence, in percentage points\n"
+    "total: the expected sum of squared errors over all categories"
+)
 
 
 def _row(protocol: AnyProtocol, people: int) -> dict[str, Any]:
@@ -63,6 +75,7 @@ def _row(protocol: AnyProtocol, people: int) -> dict[str, Any]:
         "standard_error": protocol.standard_error(people),
     }
     if isinstance(protocol, Protocol):
+        row["half_width"] = protocol.half_width(people)
         row["total_error"] = protocol.total_error(people)
     return {**row, "report_bits": protocol.report_bits}
 
@@ -71,14 +84,15 @@ def _table(rows: list[dict[str, Any]], chosen: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     categories = "total_error" in rows[0]
     table.add_column("protocol", no_wrap=True)
-    for heading in ("standard error", *["total error"] * categories, "bits"):
+    errors = ("error", "interval", "total") if categories else ("standard error",)
+    for heading in (*errors, "bits"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in rows:
         error, is_best = row["standard_error"], row["protocol"] == chosen
-        cells = [row["protocol"], points(error) if categories else f"{error:.3g}"]
+        cells = [row["protocol"], percentage(error) if categories else f"{error:.3g}"]
         if categories:
-            cells.append(f"{row['total_error']:.3g}")
+            cells += [f"± {percentage(row['half_width'])}", f"{row['total_error']:.3g}"]
         mark = "<- best" if is_best else ""
         table.add_row(*cells, f"{row['report_bits']:,}", mark, style="bold green" * is_best)
     return table

@@ -56,7 +56,7 @@ def _answers(raw: Any, path: Path, column: str, protocol: AnyProtocol, *, skip: 
     if missing and not skip:
         raise ValueError(
             f"{missing:,} of {len(there):,} rows have no answer in column {column!r}; leave them "
-            "out with --skip-missing, or add a category for them"
+            "out with --skip-missing, or write 'no answer' there and add that category"
         )
     if missing == len(there):
         raise ValueError(f"no row has an answer in column {column!r}")
@@ -86,7 +86,10 @@ def _from_csv(path: Path, column: str) -> Any:
     try:
         read = pcsv.read_csv(
             path,
-            parse_options=pcsv.ParseOptions(newlines_in_values=True),
+            parse_options=pcsv.ParseOptions(
+                newlines_in_values=True,
+                ignore_empty_lines=len(names) > 1,  # where one is a row without an answer
+            ),
             convert_options=options,
         )
     except (pa.ArrowException, ValueError) as error:  # its words show the row

@@ -13,7 +13,7 @@ from sordino.cli.local_about import shape_of
 from sordino.cli.local_choice import AnyProtocol, Asked, as_text, choose_protocol, name_of
 from sordino.cli.local_column import read_answers
 from sordino.cli.local_files import at_once, check_out, reports_file
-from sordino.cli.local_shown import bar, points
+from sordino.cli.local_shown import bar, percentage
 from sordino.cli.shown import console_for, facts_of
 from sordino.local.protocol import Protocol
 
@@ -66,6 +66,7 @@ def encode(request: Request) -> None:
         ("people", f"{people:,}" + left_out * bool(answers.missing)),
         ("expected error", _error(protocol, people)),
         ("reports", f"{request.out}, {_bits(protocol.report_bits)} each"),
+        ("keep in mind", "each encoding of the same answers costs the epsilon again"),
     ]
     console_for().print(facts_of(facts))
 
@@ -73,7 +74,11 @@ def encode(request: Request) -> None:
 def _error(protocol: AnyProtocol, people: int) -> str:
     error = protocol.standard_error(people)
     if isinstance(protocol, Protocol):
-        return f"a standard error of {points(error)}, for a category that is rare"
+        wide = percentage(protocol.half_width(people))
+        return (
+            f"{percentage(error)} percentage points for a category that is rare; intervals of at "
+            f"most ± {wide}"
+        )
     return f"a standard error of the mean of at most {error:.3g}"
 
 

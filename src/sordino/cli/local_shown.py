@@ -66,14 +66,14 @@ def draw(path: Path | None, picture: Callable[[Path], Any]) -> None:
         raise unwritable("--plot", error) from None
 
 
-def points(share: float) -> str:
-    """Write a share in points of a percentage, with two digits that tell.
+def percentage(share: float) -> str:
+    """Write a share in percentage points, with two digits that tell.
 
-    >>> points(0.0192), points(0.0000334), points(12.5)
-    ('1.9 points', '0.0033 points', '1250 points')
+    >>> percentage(0.0192), percentage(0.04), percentage(0.0000334), percentage(12.5)
+    ('1.9', '4.0', '0.0033', '1250')
     """
-    text = f"{100 * share:.2g}"
-    return f"{100 * share:.0f} points" if "e+" in text else f"{text} points"
+    text = f"{100 * share:#.2g}".rstrip(".")
+    return f"{100 * share:.0f}" if "e+" in text else text
 
 
 def rounded(

@@ -134,21 +134,23 @@ class Protocol(Randomizer):
         return math.sqrt(self.variance(frequency) / positive_whole("people", people))
 
     def half_width(
-        self, people: Integer, *, frequency: Number = 0, confidence: Number = 0.95
+        self, people: Integer, *, frequency: Number | None = None, confidence: Number = 0.95
     ) -> float:
         """Return half the length that an interval will have, before anything is collected.
 
         An interval covers the luck of who was asked as well as the coins, so it is longer than the
-        standard error alone tells, the most so for a category that half of the people hold.
+        standard error alone tells. Without a frequency it is the longest that there is for any.
 
         >>> from sordino.local import Response
-        >>> round(Response(["no", "yes"], epsilon=1).half_width(1_600, frequency=0.5), 3)
+        >>> round(Response(["no", "yes"], epsilon=1).half_width(1_600), 3)
         0.054
 
         Guarantee: none needed; public inputs only.
         """
-        many, share = positive_whole("people", people), self._share(frequency)
-        mean = self.other + share * (self.truth - self.other)
+        many = positive_whole("people", people)
+        mean = min(max(Fraction(1, 2), self.other), self.truth)
+        if frequency is not None:
+            mean = self.other + self._share(frequency) * (self.truth - self.other)
         alpha = float(1 - confidence_level(confidence))
         low, high = mean_limits(round(many * mean), many, alpha)
         return float(high - low) / 2 / float(self.truth - self.other)

@@ -189,12 +189,16 @@ def test_the_picture_is_drawn(folder: Path) -> None:
 
 def test_best_says_which_protocol_and_why() -> None:
     done = run("best", "--categories", "1000", "--epsilon", "1", "--people", "100000")
-    assert re.search(r"(?m)^hashing +0\.61 points +0\.0369 +64   <- best$", done.stdout)
+    assert re.search(r"(?m)^hashing +0\.61 +± 1\.4 +0\.0369 +64   <- best$", done.stdout)
     assert "100,000 people, epsilon 1 for each report" in done.stdout
-    assert done.stdout.endswith(
+    assert (
         "hashing is best: its total error is within 0.5 % of the least, that of subset, and its "
         "reports are shorter\n"
-    )
+    ) in done.stdout
+    assert "with 95 % confidence, in percentage points" in done.stdout
+    hopeless = run("best", "--categories", "1000000", "--epsilon", "0.1", "--people", "100").stdout
+    assert "ask more people" in hopeless
+    assert "ask more people" not in done.stdout
     few = json.loads(run("best", "--categories", "no,yes", "--epsilon", "1", "--json").stdout)
     assert (few["best"], few["people"], few["epsilon"]) == ("response", 10_000, "1")
     assert few["why"] == "no other has a smaller total error"

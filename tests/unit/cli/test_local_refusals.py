@@ -333,3 +333,11 @@ def test_the_words_of_libraries_are_never_shown(
     monkeypatch.setattr(local_encode, "read_answers", fails)
     done = run("encode", "people.csv", *TRUE, "--out", "r.csv", "--json")
     assert (done.exit_code, json.loads(done.stderr)["code"]) == (2, "argument")
+
+
+def test_an_empty_line_of_a_single_column_is_a_missing_answer(folder: Path) -> None:
+    (folder / "gaps.csv").write_text("answer\nyes\n\n\nno\n", "utf-8")
+    asked = ("--column", "answer", "--categories", "yes,no", "--epsilon", "1", "--out", "g.csv")
+    assert "2 of 4 rows have no answer" in told("encode", "gaps.csv", *asked)
+    (folder / "two.csv").write_text("answer,x\nyes,1\n\nno,2\n", "utf-8")
+    assert "people          2" in run("encode", "two.csv", *asked).stdout
