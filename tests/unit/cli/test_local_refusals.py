@@ -28,8 +28,8 @@ def test_missing_answers_are_refused_or_left_out(blank: str, folder: Path) -> No
     (folder / "some.csv").write_text(f"id,answer\n1,yes\n2,{blank}\n3, no \n", "utf-8")
     asked = ("encode", "some.csv", *TRUE, "--out", "r.csv")
     assert told(*asked) == (
-        "1 of 3 rows have no answer in column 'answer'; leave them out with --skip-missing, or add "
-        "a category for them"
+        "1 of 3 rows have no answer in column 'answer'; leave them out with --skip-missing, or "
+        "write 'no answer' there and add that category"
     )
     assert not (folder / "r.csv").exists()
     done = run(*asked, "--skip-missing")
