@@ -109,12 +109,12 @@ class Ledger:
         _check_text(plan, data)
         wanted = Wanted(check_name(who), price.nanos, slack_up(slack), plan, data)
         note = Note(self._clock())
-        known, own = self.chain.known(people, who)
-        if known is None or wanted.price > rules.room(known, own).nanos:
-            with self.store.read() as pages:  # who is refused need not wait for those who write
-                self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
         entry = self._charge_at_once(people, wanted, terms, note)
         if entry is None:
+            known, own = self.chain.known(people, who)
+            if known is None or wanted.price > rules.room(known, own).nanos:
+                with self.store.read() as pages:  # who is refused need not wait for writers
+                    self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
             with self._writing(people) as pages:
                 last = self.chain.last(pages, people) or self._open(pages, people, terms)
                 draft = self._charged(pages, last, wanted, terms, note)
