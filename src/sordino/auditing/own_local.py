@@ -42,10 +42,12 @@ def local_cases() -> Iterator[Case]:
 def _case(
     protocol: Protocol | NumberProtocol, call: Callable[..., Any], pair: Pair, values: int
 ) -> Case:
-    words = protocol.words
+    name = type(protocol).__name__
+    if isinstance(protocol, Unary):
+        name += ", optimised" if protocol.optimised else ", symmetric"
     of = f"{values} categories" if isinstance(protocol, Protocol) else "numbers"
     return Case(
-        f"{type(protocol).__name__}, {words}, {of}",
+        f"{name}, {of}",
         type(protocol),
         call,
         *pair,

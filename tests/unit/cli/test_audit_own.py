@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from sordino.auditing.differences import Finding
 from sordino.auditing.own import cases
 from sordino.auditing.own_functions import function_cases
+from sordino.auditing.own_local import local_cases
 from sordino.auditing.own_plans import Checked, Question, plan_cases, plans
 from sordino.cli import audit_own
 from sordino.cli.main import app
@@ -28,6 +29,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(audit_own, "cases", lambda: islice(cases(), 4))
     monkeypatch.setattr(audit_own, "function_cases", lambda: islice(function_cases(), 1))
+    monkeypatch.setattr(audit_own, "local_cases", lambda: iter(()))
     monkeypatch.setattr(audit_own, "plan_cases", lambda: iter(()))
     monkeypatch.setattr(audit_own, "plans", lambda: islice(plans(), 1))
 
@@ -98,7 +100,7 @@ def test_a_question_that_tells_neighbours_apart_has_a_line(monkeypatch: pytest.M
 
 
 def test_every_name_leaves_room_for_the_numbers() -> None:
-    every = [*cases(), *function_cases(), *plan_cases()]
+    every = [*cases(), *function_cases(), *local_cases(), *plan_cases()]
     assert max(len(case.name) for case in every) <= 34
     assert len({case.name for case in every}) == len(every)
 
