@@ -3,8 +3,8 @@
 
 from collections import defaultdict
 from fractions import Fraction
+from functools import cache
 from itertools import permutations, product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -85,18 +85,16 @@ def _counted(protocol: Protocol, values: tuple[int, ...], category: int) -> dict
     return law
 
 
-def _supported(protocol: Protocol, kept: dict[Protocol, Any] = {}) -> list[list[Fraction]]:  # noqa: B006 - kept on purpose
+@cache
+def _supported(protocol: Protocol) -> list[list[Fraction]]:
     """Return, for each value, the chance that a report supports each category, by enumeration."""
-    if protocol not in kept:
-        kept[protocol] = [
-            [
-                sum((c for r, c in law.items() if support(protocol, r)[other]), Fraction(0))
-                for other in range(len(protocol.domain))
-            ]
-            for law in laws(protocol)
+    return [
+        [
+            sum((c for r, c in law.items() if support(protocol, r)[other]), Fraction(0))
+            for other in range(len(protocol.domain))
         ]
-    found: list[list[Fraction]] = kept[protocol]
-    return found
+        for law in laws(protocol)
+    ]
 
 
 @every
