@@ -187,6 +187,9 @@ class NumberClient(Encoder):
         out = np.empty(column.size, dtype=number_of(self.protocol.outputs))
         for start in range(0, column.size, AT_ONCE):  # what is needed stays in the cache
             bits = system()
-            places = self.protocol.scale.rounded(column[start : start + AT_ONCE], bits)
+            with np.errstate(invalid="ignore"):
+                places = self.protocol.scale.rounded(column[start : start + AT_ONCE], bits)
+            # The array may be another's too, who writes no number into it meanwhile.
+            np.clip(places, 0, self.protocol.scale.steps, out=places)
             out[start : start + AT_ONCE] = self.protocol.draw(places, bits)
         return out

@@ -94,3 +94,15 @@ def test_reports_are_small_numbers_one_for_each_value(kind: type[OneBit | Piecew
     empty = protocol.client().encode(np.array([]))
     assert len(empty) == 0
     assert empty.data.dtype == reports.data.dtype
+
+
+@pytest.mark.parametrize("kind", [OneBit, Piecewise])
+def test_values_that_change_under_way_give_reports_of_the_range(
+    kind: type[OneBit | Piecewise],
+) -> None:
+    """A stream reads the array of the caller, who may write to it meanwhile."""
+    protocol, values = kind(0, 10, epsilon=1, steps=4), np.zeros(100)
+    pieces = protocol.client().stream(values, at_once=50)
+    next(pieces)
+    values[:] = np.nan
+    assert protocol.accepts(next(pieces).data)
