@@ -107,6 +107,9 @@ CHECKS: dict[str, Check] = {
     "nobody else adds to a database meanwhile": partial(
         own.nobody_else_adds_meanwhile, kind="postgres"
     ),
+    "a loss is priced in each currency": _law(
+        laws.test_a_loss_is_priced_in_the_currency_of_each_id_space
+    ),
     "two may charge and record in any turns": _law(
         following.test_two_ledgers_may_charge_and_record_in_any_turns
     ),

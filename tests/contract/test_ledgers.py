@@ -51,6 +51,16 @@ def test_a_receipt_says_what_was_paid_and_what_is_left(place: Place) -> None:
     assert ledger.left("people", "bob") == (receipt.left, receipt.slack_left)
 
 
+def test_a_loss_is_priced_in_the_currency_of_each_id_space(place: Place) -> None:
+    purses = ("people", Purse(Budget(epsilon=1))), ("others", Purse(Budget(epsilon=3, delta=1e-6)))
+    ledger = place.ledger(terms_of(Catalog(tables=(), purses=purses)))
+    small, large = losses.pure(epsilon=0.1), losses.pure(epsilon=0.2)
+    asked = [(p, loss) for loss in (small, small, large) for p in ("people", "others", "people")]
+    for people, loss in asked:
+        paid = ledger.charge(people, loss, slack=Fraction(0), plan="p", who="ann").price
+        assert paid == ledger.terms[people].budget.price(loss)
+
+
 def test_sums_are_exact_and_prices_are_rounded_up(place: Place) -> None:
     ledger = place.ledger()
     for _ in range(10):

@@ -25,6 +25,7 @@ _LONGEST_DECIMAL = 160  # digits, or zeros: 10**155 already has more than 512 bi
 _SMALLEST, _LARGEST = Fraction(1, 10**154), 10**154
 _LONGEST_ECHO = 60
 _LONGEST_BRIEF = 20
+_WHOLE, _NOT_WHOLE = (int, np.integer), (bool, np.timedelta64)
 
 
 def positive(name: str, value: object) -> Fraction:
@@ -105,7 +106,7 @@ def positive_whole(name: str, value: object) -> int:
 
 def is_integer(value: object) -> TypeGuard[Integer]:
     """Tell whether a value has an integer type; booleans, durations and 1.0 have not."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+    return isinstance(value, _WHOLE) and not isinstance(value, _NOT_WHOLE)
 
 
 def written(x: Fraction) -> str:

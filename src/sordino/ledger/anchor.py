@@ -21,7 +21,7 @@ from sordino.ledger.receipt import Seen, read_seen
 
 _PLACE = 512  # bytes, which a disk writes at once
 _DIGITS = 16
-
+_NOTHING = 0, b""
 
 _ANCHORS: WeakSet[Anchor] = WeakSet()
 
@@ -60,10 +60,11 @@ class Anchor:
         """
         try:
             with self._lock:
-                file = self._opened()
-                if seen.people not in self._places:
-                    self._begin(file, seen)
-                self._put(file, seen, self._places[seen.people] + seen.number % 2 * _PLACE)
+                file = self._opened() if self._file < 0 else self._file
+                at = self._places.get(seen.people)
+                if at is None:
+                    at = self._begin(file, seen)
+                self._put(file, seen, at + seen.number % 2 * _PLACE)
         except OSError as error:
             raise self._broken(f"cannot be written: {error.strerror}") from None
 
@@ -107,7 +108,7 @@ class Anchor:
     def _put(self, file: int, seen: Seen, at: int) -> None:
         """Write an entry in its place, unless somebody was faster with a newer one."""
         there = os.pread(file, _PLACE, at)
-        number, mine = self._mine.get(at, (0, b""))
+        number, mine = self._mine.get(at, _NOTHING)
         if there != mine:
             newest = _parsed(there)
             if newest is not None and newest.number == seen.number and newest.head != seen.head:
@@ -117,22 +118,24 @@ class Anchor:
                 )
             number = 0 if newest is None else newest.number
         if number < seen.number:
-            self._mine[at] = seen.number, _written(seen)
-            os.pwrite(file, self._mine[at][1], at)
+            written = _written(seen)
+            self._mine[at] = seen.number, written
+            os.pwrite(file, written, at)
 
-    def _begin(self, file: int, seen: Seen) -> None:
-        """Find the places of an id space, or make them, durably."""
+    def _begin(self, file: int, seen: Seen) -> int:
+        """Return where the places of an id space are; make them, durably, if they are nowhere."""
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
             self._places = {found.people: at for at, found in self._read().items()}
             if seen.people in self._places:
-                return
+                return self._places[seen.people]
             end = os.fstat(file).st_size
             at = end + -end % (2 * _PLACE)
             os.pwrite(file, 2 * _written(seen), at)
             os.fsync(file)
             sync_folder(self.path.parent)
             self._places[seen.people] = at
+            return at
         finally:
             fcntl.flock(file, fcntl.LOCK_UN)
 

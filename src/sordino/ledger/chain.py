@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
-from sordino.ledger.entry import Digest, Entry, first_hash, hash_of
+from sordino.ledger.entry import Digest, Entry, first_hash, hash_of, hashed
 from sordino.ledger.receipt import Seen
 from sordino.ledger.store import Pages, Store
 
@@ -96,7 +96,7 @@ class Chain:
         Guarantee: none needed; it depends on what was spent alone.
         """
         before = self.first(pages, draft.people) if last is None else last.hash
-        entry = self._hashed(draft, before)
+        entry = hashed(draft, before, self.digest)
         pages.append(entry, body)
         return entry
 
@@ -108,7 +108,7 @@ class Chain:
         Guarantee: none needed; it depends on what was spent alone.
         """
         self.ready()
-        entry = self._hashed(draft, last.hash)
+        entry = hashed(draft, last.hash, self.digest)
         try:
             return entry if store.follow(last, entry, body) else None
         except BaseException:
@@ -174,9 +174,6 @@ class Chain:
         Guarantee: none needed; public inputs only.
         """
         return first_hash(self.identity, people, self.currency(pages, people), self.digest)
-
-    def _hashed(self, draft: Entry, before: str) -> Entry:
-        return Entry._make((*draft[:-1], hash_of(draft, before, self.digest)))
 
     def close(self) -> None:
         """Let go of the anchor.

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from sordino.errors import LedgerError
@@ -72,6 +73,9 @@ class Entry(NamedTuple):
 
 FIELDS = Entry._fields
 
+# What Entry._make does, without counting the fields, which costs as much again.
+new_entry: Callable[[tuple[object, ...]], Entry] = partial(tuple.__new__, Entry)
+
 
 def digest_with(key: bytes | None) -> Digest:
     """Return SHA-256, or HMAC with SHA-256 under the owner's key, in hexadecimal digits."""
@@ -87,6 +91,11 @@ def hash_of(entry: Entry, before: str, digest: Digest) -> str:
     numbers, texts in quotes, None.
     """
     return digest(ascii((before, *entry[:-1])).encode("ascii"))
+
+
+def hashed(draft: Entry, before: str, digest: Digest) -> Entry:
+    """Return an entry with the hash that it has after another one."""
+    return new_entry((*draft[:-1], hash_of(draft, before, digest)))
 
 
 def first_hash(identity: str, people: str, currency: str, digest: Digest) -> str:

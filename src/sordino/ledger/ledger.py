@@ -77,9 +77,10 @@ class Ledger:
         self._clock = clock
         self._unchecked: set[str] = set()  # id spaces that were not opened when terms were checked
         self._compared: set[str] = set()  # id spaces whose terms were compared in a charge
-        self._price = lru_cache(_PRICES)(
+        self._prices = lru_cache(_PRICES)(
             lambda people, loss: self._terms(people).budget.price(loss)
         )
+        self._priced: tuple[str, Loss, Price] | None = None  # the last one
         with store.read() as pages:
             for people in {*self.terms, *pages.spaces(), *self.chain.anchored}:
                 last = self.chain.last(pages, people)
@@ -124,16 +125,16 @@ class Ledger:
         self.chain.saw(entry)
         left = rules.room(entry, entry)
         return Receipt(
-            people=people,
-            number=entry.number,
-            head=entry.hash,
-            who=who,
-            price=price,
-            slack=_slack(wanted.slack),
-            left=Price(price.currency, left.nanos),
-            slack_left=_slack(left.slack),
-            plan=plan,
-            data=data,
+            people,
+            entry.number,
+            entry.hash,
+            who,
+            price,
+            _slack(wanted.slack),
+            Price(price.currency, left.nanos),
+            _slack(left.slack),
+            plan,
+            data,
         )
 
     def record(self, receipt: Receipt, body: bytes) -> None:
@@ -325,6 +326,13 @@ class Ledger:
                 "the ledger was changed or damaged; see 'sordino ledger verify'"
             )
 
+    def _price(self, people: str, loss: Loss) -> Price:
+        """Return the price of a loss; for the same one again it need not be taken apart."""
+        known = self._priced
+        if known is None or known[1] is not loss or known[0] != people:
+            known = self._priced = people, loss, self._prices(people, loss)
+        return known[2]
+
     def _terms(self, people: str) -> Terms:
         try:
             return self.terms[people]
@@ -371,7 +379,7 @@ def _check_text(*texts: str) -> None:
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"this must be text, got {type(text).__name__}")
-        if not text.replace("\n", "").isprintable():
+        if not text.isprintable() and not text.replace("\n", "").isprintable():
             raise ValueError(f"this must be printable text, got {text[:100]!r}")
 
 

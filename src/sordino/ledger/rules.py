@@ -7,11 +7,11 @@ Pure functions on entries. The stores hold to the same rules a second time, in S
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
 from sordino.exact.rational import written
-from sordino.ledger.entry import ATTO, Entry, Kind
+from sordino.ledger.entry import ATTO, Entry, Kind, new_entry
 from sordino.ledger.terms import Amount, Caps, Share
 from sordino.privacy.currency import Currency, Price
 
@@ -40,29 +40,9 @@ class Wanted(NamedTuple):
     data: str
 
 
-class Own(NamedTuple):
-    """What holds for one analyst: their share, what is kept for them, and what they have used.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
-
-    who: str
-    share: int | None = None
-    share_slack: int | None = None
-    kept: int = 0
-    kept_slack: int = 0
-    used: int = 0
-    used_slack: int = 0
-
-    @property
-    def unspent(self) -> int:
-        """What is kept for the analyst and not spent by them."""
-        return self.kept - self.used if self.kept > self.used else 0
-
-    @property
-    def unspent_slack(self) -> int:
-        """The same of the delta for keys."""
-        return self.kept_slack - self.used_slack if self.kept_slack > self.used_slack else 0
+# What holds for one analyst: their share, what is kept for them, and what they have used, each with
+# its slack, in the order in which an entry has them.
+Own: TypeAlias = "tuple[int | None, int | None, int, int, int, int]"
 
 
 def opened(people: str, caps: Caps, note: Note) -> Entry:
@@ -124,14 +104,10 @@ def shared(last: Entry, own: Entry | None, share: Share, note: Note) -> Entry:
 
     Guarantee: none needed; public inputs only.
     """
-    before, most = _own(own, share.who), share.most
-    after = before._replace(
-        share=None if most is None else most.nanos,
-        share_slack=None if most is None else most.slack,
-        kept=share.kept.nanos,
-        kept_slack=share.kept.slack,
-    )
-    entry = _next(last, "share", note, before, after)
+    before, most = _NONE if own is None else own.own, share.most
+    limit = (None, None) if most is None else (most.nanos, most.slack)
+    after = *limit, share.kept.nanos, share.kept.slack, *before[4:]
+    entry = _next(last, "share", note, Wanted(share.who, 0, 0, "", ""), after, before=before)
     more, more_slack = entry.held > last.held, entry.held_slack > last.held_slack
     if (more and entry.spent + entry.held > entry.cap) or (
         more_slack and entry.spent_slack + entry.held_slack > entry.cap_slack
@@ -156,10 +132,11 @@ def charged(
         Proof: docs/proofs/budgets.md, theorem 1.
     """
     _check_fits(last, own, wanted, currency)
-    before = _own(own, wanted.who)
-    used = before.used + wanted.price, before.used_slack + wanted.slack
-    after = Own(*before[:5], *used)
-    return _next(last, "charge", note, before, after, wanted=wanted)
+    before = _NONE if own is None else own.own
+    share, share_slack, kept, kept_slack, used, used_slack = before
+    used, used_slack = used + wanted.price, used_slack + wanted.slack
+    after = share, share_slack, kept, kept_slack, used, used_slack
+    return _next(last, "charge", note, wanted, after, before=before)
 
 
 def answered(last: Entry, own: Entry | None, charge: Entry, body: str, note: Note) -> Entry:
@@ -167,8 +144,9 @@ def answered(last: Entry, own: Entry | None, charge: Entry, body: str, note: Not
 
     Guarantee: none needed; an answer is already private.
     """
-    same, paid = _own(own, charge.who), Wanted(charge.who, 0, 0, charge.plan, charge.data)
-    return _next(last, "answer", note, same, same, wanted=paid, charge=charge.number, body=body)
+    same = _NONE if own is None else own.own
+    paid = Wanted(charge.who, 0, 0, charge.plan, charge.data)
+    return _next(last, "answer", note, paid, same, charge=charge.number, body=body)
 
 
 def room(last: Entry, own: Entry | None) -> Amount:
@@ -218,50 +196,54 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
         )
 
 
-def _own(own: Entry | None, who: str) -> Own:
-    if own is None:
-        return Own(who)
-    return Own(who, *own.own)
-
-
 def _next(
     last: Entry,
     kind: Kind,
     note: Note,
-    before: Own,
+    wanted: Wanted,
     after: Own,
     *,
-    wanted: Wanted | None = None,
+    before: Own | None = None,
     charge: int = 0,
     body: str = "",
 ) -> Entry:
-    """Return an entry about an analyst that follows the last one."""
-    paid = _NOTHING if wanted is None else wanted
+    """Return an entry about an analyst that follows the last one; it lacks its hash.
+
+    ``after`` holds for the analyst from now on; without ``before`` it has held already.
+    """
+    who, price, slack, plan, data = wanted
     held, held_slack = last.held, last.held_slack
-    if after is not before:
-        held += after.unspent - before.unspent
-        held_slack += after.unspent_slack - before.unspent_slack
+    if before is not None:
+        held += _unspent(after[2], after[4]) - _unspent(before[2], before[4])
+        held_slack += _unspent(after[3], after[5]) - _unspent(before[3], before[5])
     fields = (
         last.people,
         last.number + 1,
         kind,
         note.at,
-        after.who,
+        who,
         note.by,
         note.why,
-        *paid[1:],
+        price,
+        slack,
+        plan,
+        data,
         charge,
         body,
         *last.limits,
-        last.spent + paid.price,
-        last.spent_slack + paid.slack,
+        last.spent + price,
+        last.spent_slack + slack,
         held,
         held_slack,
-        *after[1:],
+        *after,
         "",
     )
-    return Entry._make(fields)
+    return new_entry(fields)
 
 
-_NOTHING = Wanted("", 0, 0, "", "")
-_NONE = Own("")[1:]
+def _unspent(kept: int, used: int) -> int:
+    """Return what is kept for an analyst and not spent by them."""
+    return kept - used if kept > used else 0
+
+
+_NONE: Own = (None, None, 0, 0, 0, 0)

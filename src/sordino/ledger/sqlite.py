@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from math import inf
+from math import inf, nan
 from threading import RLock
 from time import monotonic
 from types import TracebackType
@@ -43,6 +43,8 @@ from sordino.ledger.sqlite_statements import (
 
 _AT_ONCE = 1_000  # entries
 _PATIENCE = 60  # seconds to wait for other threads
+# For None, as for bytes, Python looks for a way to adapt it each time; a NaN is NULL to SQLite.
+_NULL: Any = nan
 _UNSEEN = 0.01  # seconds for which the files keep their names, because a look costs more than a row
 
 
@@ -105,8 +107,9 @@ class SqliteStore:
         self._take()
         try:
             self._prepare()
-            place = self._first(entry.people) + entry.number
-            told = place, *entry[:-1], last.hash, entry.hash, body
+            told = [_NULL if field is None else field for field in entry]
+            told[-1:] = last.hash, entry.hash, _NULL if body is None else bytearray(body)
+            told.insert(0, self._first(entry.people) + entry.number)
             self._connection.execute(FOLLOW, told)
         except BaseException as error:
             self.settle()
@@ -263,7 +266,7 @@ class SqliteStore:
                     self._lock.release()
 
     def _take(self) -> None:
-        if not self._lock.acquire(timeout=_PATIENCE):
+        if not self._lock.acquire(True, _PATIENCE):
             raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
 
     def _prepare(self) -> None:

@@ -142,10 +142,10 @@ _CHECKED_EARLY = """        with self.store.read() as pages:
             self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
         with self._writing(people) as pages:
             last = self.chain.last(pages, people) or self._open(pages, people, terms)
-            mine = rules._own(self.chain.own(pages, last, who), who)
-            used = mine.used + wanted.price, mine.used_slack + wanted.slack
-            more = mine._replace(used=used[0], used_slack=used[1])
-            draft = rules._next(last, "charge", note, mine, more, wanted=wanted)
+            found = self.chain.own(pages, last, who)
+            mine = rules._NONE if found is None else found.own
+            more = *mine[:4], mine[4] + wanted.price, mine[5] + wanted.slack
+            draft = rules._next(last, "charge", note, wanted, more, before=mine)
 """
 
 KEEPING: dict[str, Mutant] = {
@@ -197,8 +197,8 @@ FOLLOWING: dict[str, Mutant] = {
     ),
     "the anchor is written before an entry follows": _of(
         Chain.follow,
-        "entry = self._hashed(draft, last.hash)",
-        "entry = self._hashed(draft, last.hash); self.saw(entry)",
+        "entry = hashed(draft, last.hash, self.digest)",
+        "entry = hashed(draft, last.hash, self.digest); self.saw(entry)",
     ),
     "a charge follows the entry of another analyst": _of(
         Ledger._charge_at_once, "last.who != wanted.who or ", ""
@@ -256,11 +256,13 @@ FILING: dict[str, Mutant] = {
 
 COUNTING: dict[str, Mutant] = {
     "sums are added up as floats": _of(
-        _NEXT, "last.spent + paid.price,", "int((last.spent / 1e9 + paid.price / 1e9) * 1e9),"
+        _NEXT, "last.spent + price,", "int((last.spent / 1e9 + price / 1e9) * 1e9),"
     ),
     "prices are rounded down": _of(
         Currency.price_if_finite, "math.ceil(value * NANO)", "max(1, math.floor(value * NANO))"
     ),
+    "a loss costs the same in every currency": _of(Ledger._price, " or known[0] != people", ""),
+    "every loss costs what the last one did": _of(Ledger._price, "known[1] is not loss or ", ""),
     "the slack is rounded down": _of(terms.slack_up, "math.ceil", "math.floor"),
     "shares are rounded up": _of(Amount.part, "math.floor", "math.ceil"),
     "one nano too much is granted": _of(
@@ -288,8 +290,8 @@ COUNTING: dict[str, Mutant] = {
     ),
     "other data begins anew": _of(
         _NEXT,
-        "last.spent + paid.price,",
-        "paid.price + (last.spent if not wanted or last.data in ('', wanted.data) else 0),",
+        "last.spent + price,",
+        "price + (last.spent if last.data in ('', data) else 0),",
     ),
     "every table has a budget of its own": _all(
         _of(
