@@ -10,6 +10,7 @@ Work = Callable[[], object]
 
 _PATIENCE = 60  # seconds to wait for a machine that others use as well
 _DISTURBED = 1.1  # a loop that takes so much longer than it can is disturbed
+_TRIES = 8  # for one round that counts
 _PAUSE = 0.02
 
 
@@ -27,8 +28,8 @@ def best_of(rounds: int, *works: Work) -> list[float]:
     return [min(column) for column in zip(*times, strict=True)]
 
 
-def undisturbed(rounds: int, work: Work) -> tuple[list[float], list[float]]:
-    """Return the times of rounds in which nobody else used the processor, and those of all.
+def undisturbed(rounds: int, timed: Callable[[], float]) -> tuple[list[float], list[float]]:
+    """Return what rounds took in which nobody else used the processor, and what all of them took.
 
     A neighbour on the same core slows everything down for seconds at a time, which tells nothing
     about the work. So a loop that never changes is timed before and after each round: a round
@@ -37,13 +38,13 @@ def undisturbed(rounds: int, work: Work) -> tuple[list[float], list[float]]:
     begun = perf_counter()
     fastest = min(seconds(_loop) for _ in range(2_000))
     found: list[tuple[float, float]] = []
-    while perf_counter() < begun + _PATIENCE:
+    while perf_counter() < begun + _PATIENCE and len(found) < _TRIES * rounds:
         before = seconds(_loop)
         fastest = min(fastest, before)
         if before > _DISTURBED * fastest:
             sleep(_PAUSE)
             continue
-        took, after = seconds(work), seconds(_loop)
+        took, after = timed(), seconds(_loop)
         found.append((took, max(before, after)))
         if sum(probe <= _DISTURBED * fastest for _, probe in found) == rounds:
             break
