@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -74,10 +74,10 @@ def test_a_hostile_argument_is_refused_at_once_with_its_name(
     arguments = {**GOOD[call], name: value}
     if name in {"rho", "sigma"}:
         arguments = {"sensitivity": 1, name: value}
-    began = perf_counter()
+    began = process_time()
     with pytest.raises((TypeError, ValueError), match=rf"^{name} must be ") as caught:
         call(**arguments)
-    assert perf_counter() - began < 0.2
+    assert process_time() - began < 2  # of our own; a number that is computed first takes minutes
     assert len(str(caught.value)) < 200
 
 
