@@ -28,6 +28,8 @@ from sordino.ledger.rules import Note, Wanted
 from sordino.ledger.sqlite import SqliteStore
 from sordino.ledger.terms import terms_of
 from sordino.privacy import losses
+from sordino.privacy.currency import NANO
+from sordino.privacy.loss import Loss
 from sordino.query import declare
 from sordino.query.catalog import Catalog
 
@@ -40,7 +42,8 @@ MOST_GROWTH = 1.5
 PEOPLE, WHO, DATA = "people", "analyst", "d" * 64
 NO_SLACK = Fraction(0)
 BODY = b"{" + b" " * 1_500 + b"}"
-LOSS, HUGE = losses.pure(epsilon=Fraction(1, 1000)), losses.pure(epsilon=10**6)
+EPSILON = Fraction(1, 1000)
+LOSS, HUGE = losses.pure(epsilon=EPSILON), losses.pure(epsilon=10**6)
 _NUMBERS = count()
 
 
@@ -68,18 +71,27 @@ def plan() -> str:
     return sha256(str(next(_NUMBERS)).encode()).hexdigest()
 
 
-def answer(ledger: Ledger, asked: str) -> None:
+def answer(ledger: Ledger, asked: str, loss: Loss) -> None:
     """Charge and record one answer."""
-    receipt = ledger.charge(PEOPLE, LOSS, slack=NO_SLACK, plan=asked, who=WHO, data=DATA)
+    receipt = ledger.charge(PEOPLE, loss, slack=NO_SLACK, plan=asked, who=WHO, data=DATA)
     ledger.record(receipt, BODY)
 
 
-def answers(ledger: Ledger, times: int) -> float:
-    """Return the seconds that one of many answers takes; their plans are there before."""
-    asked = [plan() for _ in range(times)]
+def answers(ledger: Ledger, times: int, *, priced: bool = True) -> float:
+    """Return the seconds that one of many answers takes, each to a plan with a loss of its own.
+
+    Plans and losses are there before. ``priced``: losses of one size, so that their price is known.
+    """
+    asked = [
+        (
+            plan(),
+            losses.pure(epsilon=EPSILON if priced else EPSILON + Fraction(next(_NUMBERS), NANO)),
+        )
+        for _ in range(times)
+    ]
     begun = perf_counter()
-    for one in asked:
-        answer(ledger, one)
+    for one, loss in asked:
+        answer(ledger, one, loss)
     return (perf_counter() - begun) / times
 
 
@@ -102,6 +114,7 @@ def _answers(console: Console, folder: Path) -> int:
         unsynced.store._connection.execute("PRAGMA synchronous = OFF")  # type: ignore[attr-defined]
         answers(unsynced, WARM // 5)
         quiet, everything = undisturbed(UNSYNCED, partial(answers, unsynced, ANSWERS))
+        pricing = min(answers(unsynced, ANSWERS, priced=False) for _ in range(ROUNDS)) - min(quiet)
     with opened(folder / "answers") as ledger:
         seconds(
             lambda: bare.execute("INSERT INTO t VALUES (1)"), WARM
@@ -130,8 +143,9 @@ def _answers(console: Console, folder: Path) -> int:
     console.print(table)
     console.print(
         "beside: the same with every sync left out, so all but the waiting for the disk; median of "
-        f"the {len(quiet)} of {len(everything)} rounds in which nobody else used the processor "
-        f"(of all {median(everything) * 1_000:.3f})"
+        f"the {len(quiet)} of {len(everything)} rounds that nobody else disturbed (of all "
+        f"{median(everything) * 1_000:.3f}); a loss of another size than those before takes "
+        f"{pricing * 1_000:.3f} more to be priced"
     )
     return not reached
 
@@ -142,7 +156,7 @@ def _growth(console: Console, folder: Path) -> int:
         table.add_column(heading, justify="right" if heading else "left")
     missed = 0
     with opened(folder / "empty") as empty, opened(folder / "long") as long:
-        answer(empty, plan())
+        answer(empty, plan(), LOSS)
         _fill(long)
         for name, work, times in _WORK:
             pairs = [
@@ -181,13 +195,13 @@ _WORK: tuple[tuple[str, Callable[[Ledger], object], int], ...] = (
         lambda ledger: ledger.find(PEOPLE, who=WHO, plan=sha256(b"0").hexdigest(), data=DATA),
         500,
     ),
-    ("charge and record", lambda ledger: answer(ledger, plan()), 100),
+    ("charge and record", lambda ledger: answer(ledger, plan(), LOSS), 100),
 )
 
 
 def _fill(ledger: Ledger) -> None:
     """Add entries as charges and answers would, many in a transaction."""
-    answer(ledger, plan())
+    answer(ledger, plan(), LOSS)
     chain, store, told = ledger.chain, ledger.store, sha256(BODY).hexdigest()
     currency, note = ledger.terms[PEOPLE].budget.currency, Note("2026-01-01T00:00:00Z")
     for _ in track(range(ENTRIES // 20_000), description="filling a ledger", transient=True):

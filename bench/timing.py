@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter, sleep
+from time import perf_counter
 
 Work = Callable[[], object]
 
 _PATIENCE = 60  # seconds to wait for a machine that others use as well
 _DISTURBED = 1.1  # a loop that takes so much longer than it can is disturbed
 _TRIES = 8  # for one round that counts
-_PAUSE = 0.02
+_ENOUGH = 0.4  # of the rounds that are wanted
 
 
 def seconds(work: Work) -> float:
@@ -29,28 +29,27 @@ def best_of(rounds: int, *works: Work) -> list[float]:
 
 
 def undisturbed(rounds: int, timed: Callable[[], float]) -> tuple[list[float], list[float]]:
-    """Return what rounds took in which nobody else used the processor, and what all of them took.
+    """Return what rounds took that nobody else disturbed, and what all of them took.
 
     A neighbour on the same core slows everything down for seconds at a time, which tells nothing
-    about the work. So a loop that never changes is timed before and after each round: a round
-    counts if the loop was about as fast as it ever was, however long the work itself took.
+    about the work. So a loop that never changes is timed before each round, and the round counts
+    if the loop was about as fast as it ever was, however long the work itself takes then. Where
+    too few rounds are left, all of them count.
     """
     begun = perf_counter()
     fastest = min(seconds(_loop) for _ in range(2_000))
     found: list[tuple[float, float]] = []
-    while perf_counter() < begun + _PATIENCE and len(found) < _TRIES * rounds:
-        before = seconds(_loop)
-        fastest = min(fastest, before)
-        if before > _DISTURBED * fastest:
-            sleep(_PAUSE)
-            continue
-        took, after = timed(), seconds(_loop)
-        found.append((took, max(before, after)))
-        if sum(probe <= _DISTURBED * fastest for _, probe in found) == rounds:
-            break
-    quiet = [took for took, probe in found if probe <= _DISTURBED * fastest]
-    everything = [took for took, _ in found]
-    return quiet or everything, everything
+    while len(found) < rounds or (
+        len(found) < _TRIES * rounds
+        and perf_counter() < begun + _PATIENCE
+        and sum(probe <= _DISTURBED * fastest for probe, _ in found) < rounds
+    ):
+        probe = seconds(_loop)
+        fastest = min(fastest, probe)
+        found.append((probe, timed()))
+    everything = [took for _, took in found]
+    quiet = [took for probe, took in found if probe <= _DISTURBED * fastest]
+    return quiet if len(quiet) >= _ENOUGH * rounds else everything, everything
 
 
 def _loop() -> None:

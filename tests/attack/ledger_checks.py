@@ -27,6 +27,7 @@ from tests.unit.ledger import test_chain as chains
 from tests.unit.ledger import test_entry as entries
 from tests.unit.ledger import test_following as statements
 from tests.unit.ledger import test_ledger as ledgers
+from tests.unit.ledger import test_misuse as misuses
 from tests.unit.ledger import test_sqlite as files
 from tests.unit.ledger.samples import in_memory
 from tests.unit.session import test_data_versions as versions
@@ -109,6 +110,13 @@ CHECKS: dict[str, Check] = {
     ),
     "a loss is priced in each currency": _law(
         laws.test_a_loss_is_priced_in_the_currency_of_each_id_space
+    ),
+    "two copies are noticed": _test(
+        misuses.test_two_copies_that_are_spent_at_once_are_noticed_by_their_anchor, 3, 2
+    ),
+    "names are plain text": _law(
+        partial(laws.test_a_kind_of_text_is_kept_and_hashed_as_plain_text, name=laws.Name.ANN),
+        kind="sqlite",
     ),
     "two may charge and record in any turns": _law(
         following.test_two_ledgers_may_charge_and_record_in_any_turns

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laws that hold for every ledger: in memory, in SQLite, in PostgreSQL, with and without a key."""
 
+import enum
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread
 
+import numpy as np
 import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError
@@ -14,7 +16,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.terms import Terms, terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
-from sordino.query.catalog import Catalog, Purse
+from sordino.query.catalog import Analyst, Catalog, Purse
 from tests.contract.ledgers import (
     NANO,
     Place,
@@ -199,6 +201,23 @@ def test_nothing_is_charged_in_another_currency(place: Place) -> None:
     with pytest.raises(LedgerError, match="counts epsilon"):
         charge(other, "0.01")
     assert len(numbers(ledger)) == 2
+
+
+class Name(str, enum.Enum):  # noqa: UP042 - one that prints as Name.ANN
+    ANN = "ann"
+
+
+@pytest.mark.parametrize("name", [Name.ANN, np.str_("ann")])
+def test_a_kind_of_text_is_kept_and_hashed_as_plain_text(place: Place, name: str) -> None:
+    ledger = place.ledger(allowed(1, people=(name,)))
+    for _ in range(2):
+        receipt = charge(ledger, "0.25", people=name, who=name, plan=name, data=name)
+        ledger.record(receipt, b"{}")
+    ledger.terms = allowed(1, people=(name,), analysts=[Analyst(name, Fraction(3, 4))])
+    ledger.amend(by=name, why=name)
+    again = place.ledger(ledger.terms)
+    assert {one.people for one in verify(again)} == {"ann"}
+    assert type(charge(again, "0.125", people="ann", who="ann").who) is str
 
 
 # Answers. ---------------------------------------------------------------------------------------

@@ -53,8 +53,8 @@ class Anchor:
             raise self._broken(f"cannot be read: {error.strerror}") from None
         return {seen.people: seen for seen in found}
 
-    def write(self, seen: Seen) -> None:
-        """Remember an entry that is durable.
+    def write(self, seen: Seen) -> Seen | None:
+        """Remember an entry that is durable; if there is another one as new, return that.
 
         Guarantee: none needed; it depends on what was spent alone.
         """
@@ -64,7 +64,7 @@ class Anchor:
                 at = self._places.get(seen.people)
                 if at is None:
                     at = self._begin(file, seen)
-                self._put(file, seen, at + seen.number % 2 * _PLACE)
+                return self._put(file, seen, at + seen.number % 2 * _PLACE)
         except OSError as error:
             raise self._broken(f"cannot be written: {error.strerror}") from None
 
@@ -105,22 +105,18 @@ class Anchor:
             self._places.clear()
         return self._file
 
-    def _put(self, file: int, seen: Seen, at: int) -> None:
-        """Write an entry in its place, unless somebody was faster with a newer one."""
+    def _put(self, file: int, seen: Seen, at: int) -> Seen | None:
+        """Write an entry in its place, unless somebody was faster, and return what is there."""
         there = os.pread(file, _PLACE, at)
         number, mine = self._mine.get(at, _NOTHING)
-        if there != mine:
+        if there != mine or number >= seen.number:
             newest = _parsed(there)
-            if newest is not None and newest.number == seen.number and newest.head != seen.head:
-                raise LedgerError(
-                    f"entry {seen.number} of {seen.people!r} was added twice: the ledger is in two "
-                    "copies, and both are being spent; see 'sordino ledger verify'"
-                )
-            number = 0 if newest is None else newest.number
-        if number < seen.number:
-            written = _written(seen)
-            self._mine[at] = seen.number, written
-            os.pwrite(file, written, at)
+            if newest is not None and newest.number >= seen.number:
+                return None if newest == seen else newest
+        written = _written(seen)
+        self._mine[at] = seen.number, written
+        os.pwrite(file, written, at)
+        return None
 
     def _begin(self, file: int, seen: Seen) -> int:
         """Return where the places of an id space are; make them, durably, if they are nowhere."""

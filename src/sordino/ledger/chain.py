@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
-from sordino.ledger.entry import Digest, Entry, first_hash, hash_of, hashed
+from sordino.ledger.entry import Digest, Entry, check_plain, first_hash, hash_of, hashed
 from sordino.ledger.receipt import Seen
 from sordino.ledger.store import Pages, Store
 
@@ -28,6 +28,7 @@ class Chain:
         self._seen: dict[str, Entry] = {}
         self._own: dict[tuple[str, str], Entry] = {}
         self._currencies: dict[str, str] = {}
+        self._lacking: Seen | None = None  # an entry that is only in another copy
 
     def last(self, pages: Pages, people: str) -> Entry | None:
         """Return the newest entry of an id space, or None if it was not opened.
@@ -95,6 +96,7 @@ class Chain:
 
         Guarantee: none needed; it depends on what was spent alone.
         """
+        check_plain(draft)
         before = self.first(pages, draft.people) if last is None else last.hash
         entry = hashed(draft, before, self.digest)
         pages.append(entry, body)
@@ -116,15 +118,21 @@ class Chain:
             raise
 
     def ready(self) -> None:
-        """Refuse to go on if the anchor could not be written: the charge would be for nothing.
+        """Refuse to go on in one of two copies, or if the anchor could not be written.
 
         Guarantee: none needed.
         """
+        if self._lacking is not None:
+            raise LedgerError(
+                f"entry {self._lacking.number} of {self._lacking.people!r} is not in this ledger, "
+                "and somebody has added it: the ledger is in two copies, and both are being "
+                "spent; see 'sordino ledger verify'"
+            )
         if self._anchor is not None:
             self._anchor.ready()
 
-    def saw(self, entry: Entry) -> None:
-        """Remember an entry that is durable.
+    def saw(self, entry: Entry, store: Store) -> None:
+        """Remember an entry that is durable; refuse to go on if the anchor knows of other ones.
 
         Guarantee: none needed; it depends on what was spent alone.
         """
@@ -133,7 +141,20 @@ class Chain:
             self._seen[entry.people] = entry
             self._own[entry.people, entry.who] = entry
         if self._anchor is not None:
-            self._anchor.write(Seen(entry.people, entry.number, entry.hash))
+            newer = self._anchor.write(Seen(entry.people, entry.number, entry.hash))
+            if newer is not None:
+                self._hold_to(newer, store)
+
+    def _hold_to(self, newer: Seen, store: Store) -> None:
+        """Look for what somebody else has anchored: who adds to this ledger has added it here.
+
+        If it is not here, there are two ledgers, and this one is used no more.
+        """
+        with store.read() as pages:
+            found = pages.entry(newer.people, newer.number)
+        if found is None or found.hash != newer.head:
+            self._lacking = newer
+            self.ready()
 
     def check(self, pages: Pages, seen: Seen) -> None:
         """Refuse to go on if an entry that was seen is not there.

@@ -8,6 +8,7 @@ import hmac
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from types import NoneType
 from typing import Literal, NamedTuple, TypeAlias
 
 from sordino.errors import LedgerError
@@ -73,8 +74,26 @@ class Entry(NamedTuple):
 
 FIELDS = Entry._fields
 
+_TYPES = {str, int, NoneType}
+
 # What Entry._make does, without counting the fields, which costs as much again.
 new_entry: Callable[[tuple[object, ...]], Entry] = partial(tuple.__new__, Entry)
+
+
+def plain(text: str) -> str:
+    """Return a text as plain text: a kind of str may be written otherwise, and hashed otherwise.
+
+    >>> import enum
+    >>> plain(enum.Enum("Name", {"ANN": "ann"}, type=str).ANN)
+    'ann'
+    """
+    return text if type(text) is str else str.__str__(text)
+
+
+def check_plain(entry: Entry) -> None:
+    """Refuse an entry that a store would give back as another one than was hashed."""
+    if not _TYPES.issuperset(map(type, entry)):
+        raise TypeError("an entry is made of plain text and whole numbers")
 
 
 def digest_with(key: bytes | None) -> Digest:

@@ -15,7 +15,7 @@ from sordino.ledger import rules
 from sordino.ledger.amend import amend_space, differences, open_space
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.chain import Chain
-from sordino.ledger.entry import ATTO, Entry, digest_with, write_currency
+from sordino.ledger.entry import ATTO, Entry, digest_with, plain, write_currency
 from sordino.ledger.receipt import Receipt, Seen
 from sordino.ledger.rules import Note, Wanted
 from sordino.ledger.store import Pages, Store
@@ -77,10 +77,9 @@ class Ledger:
         self._clock = clock
         self._unchecked: set[str] = set()  # id spaces that were not opened when terms were checked
         self._compared: set[str] = set()  # id spaces whose terms were compared in a charge
-        self._prices = lru_cache(_PRICES)(
+        self._price = lru_cache(_PRICES)(
             lambda people, loss: self._terms(people).budget.price(loss)
         )
-        self._priced: tuple[str, Loss, Price] | None = None  # the last one
         with store.read() as pages:
             for people in {*self.terms, *pages.spaces(), *self.chain.anchored}:
                 last = self.chain.last(pages, people)
@@ -105,10 +104,10 @@ class Ledger:
 
         Guarantee: as for Ledger.
         """
+        people, who, plan, data = plain(people), check_name(who), _text(plan), _text(data)
         terms = self._terms(people)
         price = self._price(people, loss)
-        _check_text(plan, data)
-        wanted = Wanted(check_name(who), price.nanos, slack_up(slack), plan, data)
+        wanted = Wanted(who, int(price.nanos), int(slack_up(slack)), plan, data)
         note = Note(self._clock())
         entry = self._charge_at_once(people, wanted, terms, note)
         if entry is None:
@@ -122,7 +121,7 @@ class Ledger:
                 entry = self.chain.append(pages, draft, last)
             self._unchecked.discard(people)  # now that it is durable who has opened it
             self._compared.add(people)
-        self.chain.saw(entry)
+        self.chain.saw(entry, self.store)
         left = rules.room(entry, entry)
         return Receipt(
             people,
@@ -142,6 +141,8 @@ class Ledger:
 
         Guarantee: none needed; an answer is already private.
         """
+        if not isinstance(body, bytes):
+            raise TypeError(f"an answer is recorded as bytes, not as {type(body).__name__}")
         entry = self._record_at_once(receipt, body)
         if entry is None:
             people = receipt.people
@@ -160,7 +161,7 @@ class Ledger:
                 own = self.chain.own(pages, last, charge.who)
                 draft = self._answered(last, own, charge, body)
                 entry = self.chain.append(pages, draft, last, body)
-        self.chain.saw(entry)
+        self.chain.saw(entry, self.store)
 
     def find(self, people: str, *, who: str, plan: str, data: str) -> bytes | None:
         """Return the stored answer of an analyst to a plan on a version of the data, or None.
@@ -236,7 +237,7 @@ class Ledger:
             Numerics: integers.
             Proof: docs/proofs/queries.md, theorem 6.
         """
-        _check_text(by, why)
+        by, why = _text(by), _text(why)
         if not by.strip() or not why.strip():
             raise ValueError("a change of limits needs a name and a reason")
         note, made = Note(self._clock(), by, why), []
@@ -249,7 +250,7 @@ class Ledger:
                     self._check_currency(pages, people, terms)
                     added = amend_space(self.chain, pages, last, terms, note)
             for entry in added:
-                self.chain.saw(entry)
+                self.chain.saw(entry, self.store)
             made += added
         return made
 
@@ -326,13 +327,6 @@ class Ledger:
                 "the ledger was changed or damaged; see 'sordino ledger verify'"
             )
 
-    def _price(self, people: str, loss: Loss) -> Price:
-        """Return the price of a loss; for the same one again it need not be taken apart."""
-        known = self._priced
-        if known is None or known[1] is not loss or known[0] != people:
-            known = self._priced = people, loss, self._prices(people, loss)
-        return known[2]
-
     def _terms(self, people: str) -> Terms:
         try:
             return self.terms[people]
@@ -374,21 +368,21 @@ def _slack(parts: int) -> Fraction:
     return Fraction(parts, ATTO) if parts else _NO_SLACK
 
 
-def _check_text(*texts: str) -> None:
-    """Refuse what a store could not keep as it is."""
-    for text in texts:
-        if not isinstance(text, str):
-            raise TypeError(f"this must be text, got {type(text).__name__}")
-        if not text.isprintable() and not text.replace("\n", "").isprintable():
-            raise ValueError(f"this must be printable text, got {text[:100]!r}")
+def _text(text: str) -> str:
+    """Return a text as plain text, or refuse what a store could not keep as it is."""
+    if not isinstance(text, str):
+        raise TypeError(f"this must be text, got {type(text).__name__}")
+    if not text.isprintable() and not text.replace("\n", "").isprintable():
+        raise ValueError(f"this must be printable text, got {text[:100]!r}")
+    return plain(text)
 
 
 def check_name(who: str) -> str:
-    """Return the name of an analyst, if it can be one.
+    """Return the name of an analyst as plain text, if it can be one.
 
     Guarantee: none needed; public inputs only.
     """
     good = isinstance(who, str) and who.strip() == who and who.isprintable()
     if not good or not 0 < len(who) <= _LONGEST_NAME:
         raise ValueError(f"an analyst has a name of 1 to {_LONGEST_NAME} letters, got {who!r}")
-    return who
+    return plain(who)

@@ -108,7 +108,11 @@ class SqliteStore:
         try:
             self._prepare()
             told = [_NULL if field is None else field for field in entry]
-            told[-1:] = last.hash, entry.hash, _NULL if body is None else bytearray(body)
+            told[-1:] = (
+                last.hash,
+                entry.hash,
+                _NULL if body is None else bytearray(memoryview(body)),
+            )
             told.insert(0, self._first(entry.people) + entry.number)
             self._connection.execute(FOLLOW, told)
         except BaseException as error:

@@ -16,6 +16,7 @@ from sordino.ledger.sqlite_schema import SCHEMA, TRIGGERS
 Migrations = Sequence[Sequence[str]]
 
 _PATIENCE = 60_000  # milliseconds to wait for others who write
+_CONSTRAINT = 19  # in the last byte of a code; Python has no name for some that end so
 _SMALL = 32 << 20  # bytes of a file that is looked at as a whole when it is opened
 _SETTINGS = (
     f"PRAGMA busy_timeout = {_PATIENCE}",
@@ -117,7 +118,10 @@ def said(path: Path, error: Exception) -> LedgerError:
 
 def is_refused(error: BaseException, driver: Driver) -> bool:
     """Tell whether the file refused a row because of a rule, and nothing else went wrong."""
-    return isinstance(error, driver.errors) and "CONSTRAINT" in _name(error)
+    if not isinstance(error, driver.errors):
+        return False
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == _CONSTRAINT or "CONSTRAINT" in _name(error)
 
 
 def _name(error: Exception) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from sordino.ledger.entry import ATTO
+from sordino.ledger.entry import ATTO, plain
 from sordino.privacy.budget import Budget
 from sordino.privacy.currency import Price
 from sordino.query.catalog import EVERYBODY, Analyst, Catalog, Purse
@@ -79,7 +79,7 @@ def terms_of(catalog: Catalog) -> dict[str, Terms]:
 
     Guarantee: none needed; public inputs only.
     """
-    return {people: _terms(purse, catalog.analysts) for people, purse in catalog.purses}
+    return {plain(people): _terms(purse, catalog.analysts) for people, purse in catalog.purses}
 
 
 def slack_up(slack: Fraction) -> int:
@@ -99,5 +99,5 @@ def _terms(purse: Purse, analysts: tuple[Analyst, ...]) -> Terms:
         if analyst.name == EVERYBODY:
             others = part
         else:
-            shares.append(Share(analyst.name, part, cap.part(analyst.reserved)))
+            shares.append(Share(plain(analyst.name), part, cap.part(analyst.reserved)))
     return Terms(purse.budget, Caps(cap, most, others), tuple(shares))

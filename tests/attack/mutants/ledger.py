@@ -198,7 +198,7 @@ FOLLOWING: dict[str, Mutant] = {
     "the anchor is written before an entry follows": _of(
         Chain.follow,
         "entry = hashed(draft, last.hash, self.digest)",
-        "entry = hashed(draft, last.hash, self.digest); self.saw(entry)",
+        "entry = hashed(draft, last.hash, self.digest); self.saw(entry, store)",
     ),
     "a charge follows the entry of another analyst": _of(
         Ledger._charge_at_once, "last.who != wanted.who or ", ""
@@ -261,8 +261,9 @@ COUNTING: dict[str, Mutant] = {
     "prices are rounded down": _of(
         Currency.price_if_finite, "math.ceil(value * NANO)", "max(1, math.floor(value * NANO))"
     ),
-    "a loss costs the same in every currency": _of(Ledger._price, " or known[0] != people", ""),
-    "every loss costs what the last one did": _of(Ledger._price, "known[1] is not loss or ", ""),
+    "a loss costs the same in every currency": _of(
+        Ledger.__init__, "self._terms(people).budget", "next(iter(self.terms.values())).budget"
+    ),
     "the slack is rounded down": _of(terms.slack_up, "math.ceil", "math.floor"),
     "shares are rounded up": _of(Amount.part, "math.floor", "math.ceil"),
     "one nano too much is granted": _of(
@@ -350,10 +351,20 @@ BELIEVING: dict[str, Mutant] = {
     "the anchor is never read": _of(
         Chain.__init__, "{} if anchor is None else anchor.all()", "{}"
     ),
+    "what others have anchored is not looked for": _of(
+        Chain.saw, "if newer is not None:", "if False:"
+    ),
+    "one of two copies goes on": _of(
+        Chain.ready, "if self._lacking is not None:", "if False:"
+    ),
+    "names are hashed as they print": _all(
+        _of(entry.plain, "text if type(text) is str else str.__str__(text)", "text"),
+        _of(entry.check_plain, "if not _TYPES.issuperset(map(type, entry)):", "if False:"),
+    ),
     "the anchor is written before the commit": _of(
         Ledger.charge,
         "entry = self.chain.append(pages, draft, last)",
-        "entry = self.chain.append(pages, draft, last); self.chain.saw(entry)",
+        "entry = self.chain.append(pages, draft, last); self.chain.saw(entry, self.store)",
     ),
     "a receipt counts by its number alone": _of(Chain.check, " or found.hash != seen.head", ""),
     "a receipt is not looked at": _of(

@@ -174,5 +174,5 @@ def test_a_key_makes_hashes_that_nobody_else_can_make() -> None:
 def test_an_older_entry_is_not_remembered_in_place_of_a_newer_one() -> None:
     store, ledger = spent()
     old, new = store._entries["people"][1], store._entries["people"][3]
-    ledger.chain.saw(old)
+    ledger.chain.saw(old, store)
     assert ledger.chain.known("people", "ann") == (new, new)

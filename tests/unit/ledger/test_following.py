@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
 
 from sordino.errors import LedgerError
@@ -328,3 +330,45 @@ def test_limits_are_compared_again_after_an_opening_that_was_undone() -> None:
 
 def _interrupt() -> None:
     raise KeyboardInterrupt
+
+
+class Few(bytes):
+    """Bytes that are a number as well, which ``bytearray`` would take for their length."""
+
+    __slots__ = ()
+
+    def __index__(self) -> int:
+        return 3
+
+
+def test_the_bytes_of_an_answer_are_kept_whatever_else_they_are(tmp_path: Path) -> None:
+    with closing(in_file(tmp_path / "ledger")) as ledger:
+        for plan in ("a", "b"):
+            ledger.record(pay(ledger, plan=plan), Few(b"{}"))
+            assert ledger.find("people", who="ann", plan=plan, data="data") == b"{}"
+        verify(ledger)
+
+
+@pytest.mark.parametrize("body", ["{}", None, 5, np.int64(5), bytearray(b"{}"), memoryview(b"{}")])
+def test_an_answer_is_nothing_but_bytes(body: Any) -> None:
+    ledger = in_memory()
+    receipt = pay(ledger)
+    with pytest.raises(TypeError, match="an answer is recorded as bytes, not as"):
+        ledger.record(receipt, body)
+    ledger.record(receipt, b"{}")
+
+
+def test_somebody_who_adapts_floats_for_sqlite_loses_nothing(tmp_path: Path) -> None:
+    """Adapters hold for a whole process, so this one is on its own."""
+    script = """
+import sqlite3, sys, sordino as so
+sqlite3.register_adapter(float, str)
+wards = {"ward": ["a", "b"]}
+with so.table(wards, keys=wards, unit="row", epsilon=1, ledger=sys.argv[1]) as session:
+    for least in (1, 2, 3):
+        asked = f"SELECT ward, count(*) AS n FROM data GROUP BY ward HAVING n > {least}"
+        print(session.ask(asked, epsilon=0.1).charge.number)
+"""
+    command = [sys.executable, "-c", script, str(tmp_path / "ledger")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "4", "6"]
