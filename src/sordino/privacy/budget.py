@@ -41,6 +41,8 @@ _REFUSED = {
     ),
 }
 
+_RELATIONS: tuple[Relation, ...] = get_args(Relation)
+
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Budget:
@@ -227,8 +229,8 @@ def check_relation(neighbours: object) -> None:
 
     Guarantee: none needed; public inputs only.
     """
-    if neighbours is not None and neighbours not in get_args(Relation):
-        names = " or ".join(map(repr, get_args(Relation)))
+    if neighbours is not None and neighbours not in _RELATIONS:
+        names = " or ".join(map(repr, _RELATIONS))
         shown = repr(neighbours)[:60] if isinstance(neighbours, str) else type(neighbours).__name__
         raise ValueError(f"neighbours must be {names}, got {shown}")
 

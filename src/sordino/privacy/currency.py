@@ -97,7 +97,7 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
     def price_if_finite(self, loss: Priceable) -> Price | None:
         """Return what a loss costs, or None if its value in this currency is infinite."""
         value = _finite(self._stated(_checked(loss)))
-        return None if value is None else Price(self, math.ceil(value * NANO))
+        return None if value is None else Price(self, _nanos_up(value))
 
     def epsilon(self, value: Fraction, *, delta: Fraction) -> float:
         """Return the epsilon that this much of the currency guarantees at delta."""
@@ -274,7 +274,8 @@ def _at_least(order: Fraction) -> float:
 
 
 def _checked(loss: Priceable) -> Priceable:
-    is_one = callable(getattr(loss, "renyi", None)) and hasattr(loss, "neighbours")
+    stated = hasattr(type(loss), "neighbours") or hasattr(loss, "neighbours")
+    is_one = stated and callable(getattr(loss, "renyi", None))
     if is_one and not isinstance(loss, type):
         return loss
     advice = "; give its loss" if hasattr(loss, "loss") else ""
@@ -283,10 +284,17 @@ def _checked(loss: Priceable) -> Priceable:
 
 def _finite(value: Fraction | float) -> Fraction | None:
     """Return the fraction that a stated loss is, or None if it is infinite."""
+    if isinstance(value, Fraction) and value.numerator >= 0:
+        return value
     exact = reading(float(value)) if isinstance(value, float) else value
     if not exact >= 0:
         raise ValueError(f"a loss must be a number that is not negative, got {value!r}")
     return None if exact == math.inf else Fraction(exact)
+
+
+def _nanos_up(value: Fraction) -> int:
+    """Return a value in nano-units, rounded up."""
+    return -(-int(value.numerator) * NANO // int(value.denominator))
 
 
 def _what_would_do(loss: Priceable) -> str:

@@ -76,12 +76,14 @@ class Loss:
     @property
     def pure(self) -> Fraction | None:
         """The sum of the largest losses, or None if one of them has none."""
-        total = Fraction(0)
+        total: Fraction | int = 0
         for leaf, times in self.parts:
-            if leaf.pure is None:
+            pure = leaf.pure
+            if pure is None:
                 return None
-            total += times * leaf.pure
-        return total
+            more = pure if times == 1 else times * pure
+            total = total + more if total else more
+        return Fraction(total)
 
     @property
     def rho(self) -> float:

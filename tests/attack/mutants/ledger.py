@@ -27,7 +27,7 @@ from sordino.ledger.postgres_pages import PostgresPages
 from sordino.ledger.receipt import Receipt
 from sordino.ledger.sqlite import SqliteStore
 from sordino.ledger.terms import Amount
-from sordino.privacy.currency import Currency
+from sordino.privacy import currency
 from sordino.session import asked, opening, session
 from sordino.session.session import Session
 from tests.attack.mutants.rewrite import rewritten
@@ -259,7 +259,9 @@ COUNTING: dict[str, Mutant] = {
         _NEXT, "last.spent + price,", "int((last.spent / 1e9 + price / 1e9) * 1e9),"
     ),
     "prices are rounded down": _of(
-        Currency.price_if_finite, "math.ceil(value * NANO)", "max(1, math.floor(value * NANO))"
+        currency._nanos_up,
+        "-(-int(value.numerator) * NANO // int(value.denominator))",
+        "max(1, int(value.numerator) * NANO // int(value.denominator))",
     ),
     "a loss costs the same in every currency": _of(
         Ledger.__init__, "self._terms(people).budget", "next(iter(self.terms.values())).budget"
