@@ -104,8 +104,8 @@ class Ledger:
 
         Guarantee: as for Ledger.
         """
-        people, who, plan, data = plain(people), check_name(who), _text(plan), _text(data)
         terms = self._terms(people)
+        people, who, plan, data = plain(people), check_name(who), _text(plan), _text(data)
         price = self._price(people, loss)
         wanted = Wanted(who, int(price.nanos), int(slack_up(slack)), plan, data)
         note = Note(self._clock())
