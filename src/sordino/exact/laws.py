@@ -51,7 +51,8 @@ def _two_sided(law: _TwoSided, first: int, last: int, precision: int) -> list[In
     """Join the two tails into one run of cumulative probabilities."""
     down, up = law.tails(max(-first, last + 1), precision)
     found = [down[-1 - j] for j in range(first, min(last, -1) + 1)]
-    found += [one_minus(up[j], precision) for j in range(max(first, 0), last + 1)]
+    one = 1 << precision  # and one_minus, written out
+    found += [(max(one - high, 0), one - low) for low, high in up[max(first, 0) : last + 1]]
     return found
 
 
@@ -63,8 +64,20 @@ def _powers(ratio: Interval, precision: int) -> Iterator[Interval]:
         power = times(power, ratio, precision)
 
 
-def _scaled(powers: list[Interval], by: Interval, work: int) -> list[Interval]:
-    return [coarsen(times(power, by, work), _GUARD) for power in powers]
+def _scaled_powers(rate: Fraction, by: Interval, count: int, work: int) -> list[Interval]:
+    """Enclose s, s r, s r**2, ... for r = exp(-rate), with fewer bits by the guard.
+
+    These are ``times`` and ``coarsen``, written out: each parameter of noise that is new to a
+    process takes thousands of such steps.
+    """
+    ratio_low, ratio_high = exp_neg(rate, work)
+    by_low, by_high = by
+    low = high = 1 << work
+    shift, found = work + _GUARD, []
+    for _ in range(count):
+        found.append(((low * by_low) >> shift, -((-high * by_high) >> shift)))
+        low, high = (low * ratio_low) >> work, -((-high * ratio_high) >> work)
+    return found
 
 
 @dataclass(frozen=True)
@@ -92,10 +105,10 @@ class SignedGeometric:
         one = (1 << work, 1 << work)
         q = exp_neg(self.unit, work)
         both = (q[0] + (1 << work), q[1] + (1 << work))
-        powers = list(islice(_powers(exp_neg(self.rate, work), work), count + 1))
-        down = _scaled(powers[:-1], over(q, both, work), work)
-        up = _scaled(powers[1:], over(one, both, work), work)
-        return down, up
+        return (
+            _scaled_powers(self.rate, over(q, both, work), count, work),
+            _scaled_powers(self.rate, over(one, both, work), count + 1, work)[1:],
+        )
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,17 @@ A float is read as the decimal it prints as, so 0.1 is one tenth; int, Fraction 
 taken as they are. Every function names the argument in its message, raises TypeError for the wrong
 kind of thing and ValueError for the wrong value, and refuses numbers of more than 512 bits before
 it builds them, which are those below 1e-154, above 1e154 or of more than 154 digits.
+
+Where numbers come as text, from a command line or a file, ``decimal_of`` and ``whole_of`` are the
+one way to read them: ASCII digits, a minus, one point and an exponent, and nothing else. Python
+itself would take 1_0 for ten, and digits of any script, and blanks around them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeGuard
 
@@ -25,6 +30,10 @@ _LONGEST_DECIMAL = 160  # digits, or zeros: 10**155 already has more than 512 bi
 _SMALLEST, _LARGEST = Fraction(1, 10**154), 10**154
 _LONGEST_ECHO = 60
 _LONGEST_BRIEF = 20
+_LONGEST_TEXT = 400  # characters; a number of more has more digits than are read
+_DECIMAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DIGITS = re.compile(r"-?[0-9]+")
+_DECIMAL_COMMA = re.compile(r"[0-9]*,[0-9]+")
 _WHOLE, _NOT_WHOLE = (int, np.integer), (bool, np.timedelta64)
 
 
@@ -102,6 +111,41 @@ def positive_whole(name: str, value: object) -> int:
     if not is_integer(value):
         raise TypeError(f"{name} must be {rule}, got {_echo(value)}")
     return _read(name, value, rule, lambda x: x > 0).numerator
+
+
+def decimal_of(name: str, text: str) -> Decimal:
+    """Read a number that was typed: a plain decimal, with an exponent if that is shorter.
+
+    >>> decimal_of("delta", "1e-6")
+    Decimal('0.000001')
+    >>> decimal_of("epsilon", "1_0")
+    Traceback (most recent call last):
+    ValueError: epsilon must be a number, got '1_0'; write it in plain digits, as 0.5 or 1e-6
+    """
+    if len(text) <= _LONGEST_TEXT and _DECIMAL.fullmatch(text):
+        try:
+            return Decimal(text)
+        except InvalidOperation:  # an exponent of twenty digits
+            pass
+    hint = "write it in plain digits, as 0.5 or 1e-6"
+    if _DECIMAL_COMMA.fullmatch(text):
+        hint = f"write {text.replace(',', '.', 1)}"
+    raise ValueError(f"{name} must be a number, got {_echo(text)}; {hint}")
+
+
+def whole_of(name: str, text: str) -> int:
+    """Read a whole number that was typed.
+
+    >>> whole_of("rows", "12")
+    12
+    >>> whole_of("rows", "1e3")
+    Traceback (most recent call last):
+    ValueError: rows must be a whole number, got '1e3'; write it in plain digits, as 12
+    """
+    if len(text) <= _LONGEST_DECIMAL and _DIGITS.fullmatch(text):
+        return int(text)
+    hint = "write it in plain digits, as 12"
+    raise ValueError(f"{name} must be a whole number, got {_echo(text)}; {hint}")
 
 
 def is_integer(value: object) -> TypeGuard[Integer]:

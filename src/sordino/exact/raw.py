@@ -49,6 +49,10 @@ class RawDigit:
         self._mask = (1 << width) - 1
         self._shift = self._bits_of_word - 8
 
+    @property
+    def nbytes(self) -> int:
+        return 0  # it has no table
+
     def one(self, bits: Bits) -> int:
         while True:
             word = bits.integer(self._bits_of_word)
@@ -97,8 +101,8 @@ class WideGaussian:
     """
 
     __slots__ = (
-        "_bits_of_word", "_dtype", "_low", "_mask", "_shift", "_sure", "_table", "_twice",
-        "_variance",
+        "__weakref__", "_bits_of_word", "_dtype", "_low", "_mask", "_shift", "_sure", "_table",
+        "_twice", "_variance",
     )  # fmt: skip
 
     def __init__(self, variance: Fraction) -> None:
@@ -117,6 +121,10 @@ class WideGaussian:
         furthest = -self._table.first
         largest = Fraction(2 * furthest + 1) / (2 * coarse.variance)
         self._sure = int(largest * 256) + 1
+
+    @property
+    def nbytes(self) -> int:
+        return self._table.nbytes
 
     def one(self) -> int:
         bits = system()

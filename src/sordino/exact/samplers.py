@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact integer noise on whole arrays: geometric, discrete Laplace, discrete Gaussian.
 
-A sampler belongs to one exact rational parameter and is kept, with its tables, for the next use.
+A sampler belongs to one exact rational parameter and is kept, with its tables, for the next use,
+as long as there is room: whoever draws often asks for it each time, and holds it by a weak
+reference at most, or else each parameter that was ever used would keep its tables in memory.
 ``one()`` draws a Python int by a short path, ``many(n)`` an int64 array in blocks; for the same
 bits both give the same number. Should a draw not fit 64 bits (its probability is below
 exp(-8000)), ``many`` returns an array of Python ints, so that nothing is ever cut off.
@@ -9,10 +11,10 @@ exp(-8000)), ``many`` returns an array of Python ints, so that nothing is ever c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache, partial
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +23,15 @@ from sordino.exact.blocks import Filled, fill_blocks, gather, place_deep, signed
 from sordino.exact.entropy import Bits, system
 from sordino.exact.laws import Digit, Gaussian, Geometric, SignedGeometric
 from sordino.exact.raw import WIDE_SIGMA, RawDigit, WideGaussian
+from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
 from sordino.exact.tables import Integers, Scratch, Table
 
 SMALLEST_SCALE = Fraction(1, 1 << 20)
 LARGEST_SCALE = Fraction(1 << 50)
-_KEPT = 32  # samplers kept per family; one takes up to 2 MB
+
+
+# A weak reference, so that a mechanism that is kept somewhere does not keep its tables too.
+SamplerAt: TypeAlias = "Callable[[], Sampler | None]"
 
 
 class Sampler(Protocol):
@@ -44,6 +50,11 @@ class Sampler(Protocol):
         ...
 
 
+def no_sampler() -> Sampler | None:
+    """Stand where a weak reference to a sampler will be, once one is needed."""
+    return None
+
+
 class _Part(Protocol):
     """A piece of a number, independent of the other pieces, joined to them by exclusive or."""
 
@@ -51,10 +62,16 @@ class _Part(Protocol):
     def draw(
         self, scratch: Scratch, bits: Bits
     ) -> tuple[npt.NDArray[Any], list[tuple[int, int]]]: ...
+    @property
+    def nbytes(self) -> int: ...
 
 
-@lru_cache(maxsize=_KEPT)
-def discrete_laplace(scale: Fraction) -> Sampler:
+# All families together: one sampler takes up to 2 MB, and most take half of one.
+_SAMPLERS: Shelf[Joined | WideGaussian] = Shelf(32 * MEGABYTE, weigh=lambda sampler: sampler.nbytes)
+
+
+@kept_on(_SAMPLERS)
+def discrete_laplace(scale: Fraction) -> Joined | WideGaussian:
     """Return the sampler of P(x) prop. to exp(-abs(x) / scale), 2**-20 <= scale <= 2**50."""
     _check_scale("scale", scale)
     rate = 1 / scale
@@ -63,8 +80,8 @@ def discrete_laplace(scale: Fraction) -> Sampler:
     return Joined((top, *parts))
 
 
-@lru_cache(maxsize=_KEPT)
-def geometric(scale: Fraction) -> Sampler:
+@kept_on(_SAMPLERS)
+def geometric(scale: Fraction) -> Joined | WideGaussian:
     """Return the sampler of P(x) prop. to exp(-x / scale), x >= 0, 2**-20 <= scale <= 2**50."""
     _check_scale("scale", scale)
     rate = 1 / scale
@@ -73,8 +90,8 @@ def geometric(scale: Fraction) -> Sampler:
     return Joined((top, *parts))
 
 
-@lru_cache(maxsize=_KEPT)
-def discrete_gaussian(variance: Fraction) -> Sampler:
+@kept_on(_SAMPLERS)
+def discrete_gaussian(variance: Fraction) -> Joined | WideGaussian:
     """Return the sampler of P(x) prop. to exp(-x*x / (2 variance)), 2**-20 <= sigma <= 2**50."""
     if not SMALLEST_SCALE**2 <= variance <= LARGEST_SCALE**2:
         raise ValueError(
@@ -122,12 +139,16 @@ def _low_parts(rate: Fraction) -> tuple[int, list[_Part]]:
 class Joined:
     """A number made of independent parts by exclusive or."""
 
-    __slots__ = ("_more", "_parts", "_top")
+    __slots__ = ("__weakref__", "_more", "_parts", "_top")
 
     def __init__(self, parts: tuple[_Part, ...]) -> None:
         self._parts = parts
         self._top = parts[0]
         self._more = parts[1:]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self._parts)
 
     def one(self) -> int:
         bits = system()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,13 @@ class Table:
         return Table, (self.law, self._value, self.guide_bits, self.word_bits)
 
     @property
+    def nbytes(self) -> int:
+        """How much memory the table takes, about."""
+        arrays = self._guide, self._base, self._crowded, self._thresholds, self._values
+        listed = sum(map(getsizeof, self._threshold_list)) + getsizeof(self._threshold_list)
+        return sum(array.nbytes for array in arrays) + listed
+
+    @property
     def thresholds(self) -> list[int]:
         """The stored floors of 2**word_bits F(j), from outcome ``first`` on."""
         return self._threshold_list
@@ -197,10 +205,8 @@ def _floors(law: Law, first: int, last: int, width: int) -> list[int]:
     while guard <= 1024:
         pairs = law.cumulative(first, last, width + guard)
         floors = [low >> guard for low, _ in pairs]
-        if all(
-            low == high or (high - 1) >> guard == floor
-            for floor, (low, high) in zip(floors, pairs, strict=True)
-        ):
+        tops = [(high - 1 if high > low else low) >> guard for low, high in pairs]
+        if floors == tops:
             break
         guard *= 2
     else:

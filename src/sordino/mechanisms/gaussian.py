@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
+from weakref import ref
 
 from sordino.exact.balls import Ball, ball, is_positive
 from sordino.exact.normal import FARTHEST, tail, total
@@ -24,7 +26,13 @@ from sordino.exact.rational import (
     written,
 )
 from sordino.exact.rounding import up
-from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_gaussian
+from sordino.exact.samplers import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    SamplerAt,
+    discrete_gaussian,
+    no_sampler,
+)
 from sordino.mechanisms.additive import release_integers, release_reals
 from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l2_on_grid, written_real
 from sordino.privacy.calibrate import least, least_double
@@ -38,6 +46,7 @@ from sordino.privacy.loss import Loss, single
 from sordino.privacy.vectors import FINE
 from sordino.sensitivity.norms import Sensitivity
 
+_WIDTHS = 1024  # that are kept, by the numbers they follow from
 _UNIT = 2**60  # a sensitivity so large that the integers are as good as the real line
 _LEAST_EPSILON, _LARGEST_EPSILON = Fraction(1, 2**100), 2.0**400
 _ONE_OF = "a Gaussian needs epsilon and delta together, or rho, or sigma"
@@ -88,7 +97,7 @@ class Gaussian:
     _given: int | Fraction | Sensitivity = field(compare=False)
     noise: DiscreteGaussian = field(compare=False)
     _exponent: int = field(compare=False)
-    _sampler: Sampler | None = field(compare=False)
+    _sampler: SamplerAt = field(compare=False)
 
     def __init__(
         self,
@@ -131,7 +140,7 @@ class Gaussian:
         keep(self, "loss", single(loss))
         keep(self, "noise", loss)
         keep(self, "_exponent", exponent)
-        keep(self, "_sampler", None)
+        keep(self, "_sampler", no_sampler)
 
     @property
     def sigma(self) -> float:
@@ -171,10 +180,10 @@ class Gaussian:
 
         Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
-        sampler = self._sampler
+        sampler = self._sampler()
         if sampler is None:
             sampler = discrete_gaussian(self.noise.variance)
-            object.__setattr__(self, "_sampler", sampler)
+            object.__setattr__(self, "_sampler", ref(sampler))
         if not self.whole:
             most = self.coordinates or MOST_COORDINATES
             return release_reals(value, sampler, exponent=self._exponent, most=most)
@@ -332,6 +341,7 @@ def _make(arguments: dict[str, Any]) -> Gaussian:
     return Gaussian(**arguments)
 
 
+@lru_cache(maxsize=_WIDTHS)
 def _half_width(variance: Fraction, level: Fraction, coordinates: int) -> int:
     """Return the least k that the noise of all coordinates keeps to with this confidence."""
 

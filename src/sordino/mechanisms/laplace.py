@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
+from weakref import ref
 
 from sordino.exact.balls import Ball, ball, ceiling
 from sordino.exact.rational import (
@@ -20,13 +22,21 @@ from sordino.exact.rational import (
     written,
 )
 from sordino.exact.rounding import down, up
-from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_laplace
+from sordino.exact.samplers import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    SamplerAt,
+    discrete_laplace,
+    no_sampler,
+)
 from sordino.mechanisms.additive import release_integers, release_reals
 from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l1_on_grid, written_real
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.loss import Loss, single
 from sordino.sensitivity.norms import Sensitivity
+
+_WIDTHS = 1024  # that are kept, by the numbers they follow from
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -65,7 +75,7 @@ class Laplace:
     loss: Loss = field(compare=False)
     noise: DiscreteLaplace = field(compare=False)
     _exponent: int = field(compare=False)
-    _sampler: Sampler | None = field(compare=False)
+    _sampler: SamplerAt = field(compare=False)
 
     def __init__(self, *, sensitivity: Number | Sensitivity, epsilon: Number) -> None:
         if isinstance(sensitivity, Sensitivity):
@@ -92,7 +102,7 @@ class Laplace:
         keep(self, "loss", single(noise))
         keep(self, "noise", noise)
         keep(self, "_exponent", exponent)
-        keep(self, "_sampler", None)
+        keep(self, "_sampler", no_sampler)
 
     def __repr__(self) -> str:
         length = written(self.sensitivity) if self.whole else written_real(self.sensitivity)
@@ -111,10 +121,10 @@ class Laplace:
 
         Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
-        sampler = self._sampler
+        sampler = self._sampler()
         if sampler is None:
             sampler = discrete_laplace(1 / self.noise.eta)
-            object.__setattr__(self, "_sampler", sampler)
+            object.__setattr__(self, "_sampler", ref(sampler))
         if not self.whole:
             return release_reals(value, sampler, exponent=self._exponent, most=MOST_COORDINATES)
         if type(value) is int:
@@ -184,6 +194,7 @@ def _exponent(length: Fraction, price: Fraction) -> int:
         ) from None
 
 
+@lru_cache(maxsize=_WIDTHS)
 def _half_width(eta: Fraction, level: Fraction, coordinates: int) -> int:
     """Return the least k that the noise of all coordinates keeps to with this confidence."""
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, NamedTuple
+from weakref import ref
 
 from sordino.exact.balls import ball, ceiling
 from sordino.exact.rational import (
@@ -21,7 +22,7 @@ from sordino.exact.rational import (
     probability,
     written,
 )
-from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler
+from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, SamplerAt, no_sampler
 from sordino.mechanisms.grid import written_real
 from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.thresholds import LaplaceNoise, Threshold, least_threshold
@@ -79,7 +80,7 @@ class ProposeTestRelease:
     laplace: Laplace = field(compare=False)
     loss: Loss = field(compare=False)
     _test: Threshold = field(compare=False)
-    _sampler: Sampler | None = field(compare=False)
+    _sampler: SamplerAt = field(compare=False)
 
     def __init__(
         self, *, bound: Number, epsilon: Number, delta: Number, share: Number = _HALF
@@ -108,7 +109,7 @@ class ProposeTestRelease:
         keep(self, "laplace", laplace)
         keep(self, "loss", losses.approximate(epsilon=price, delta=slack))
         keep(self, "_test", test)
-        keep(self, "_sampler", None)
+        keep(self, "_sampler", no_sampler)
 
     def __repr__(self) -> str:
         length = written(self.bound) if self.whole else written_real(self.bound)
@@ -130,10 +131,10 @@ class ProposeTestRelease:
         """
         if not is_integer(distance) or distance < 0:
             raise ValueError(_DISTANCE)
-        sampler = self._sampler
+        sampler = self._sampler()
         if sampler is None:
             sampler = self._test.noise.sampler()
-            object.__setattr__(self, "_sampler", sampler)
+            object.__setattr__(self, "_sampler", ref(sampler))
         # Noise is drawn in any case, so that a value which cannot be released is an error in both.
         noisy = self.laplace.release(value)
         return noisy if int(distance) + sampler.one() >= self.threshold else None

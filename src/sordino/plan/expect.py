@@ -236,9 +236,8 @@ def _chosen(known: _Known, release: Chosen) -> Expected:
     return Expected(gap / steps, "rows behind the most frequent one", True)
 
 
-@lru_cache(maxsize=4096)
 def accuracy_of(mechanism: Laplace | Gaussian, level: Fraction) -> float:
-    """Return the half-width of noise at a confidence; found once for each law.
+    """Return the half-width of noise at a confidence.
 
     Guarantee: none needed; public inputs only.
     """

@@ -12,6 +12,7 @@ import numpy as np
 
 from sordino.exact.rational import Number, nonnegative, probability_or_zero
 from sordino.exact.rounding import down, up_as_printed
+from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
 from sordino.privacy.leaf import Floats, Leaf, Relation
 from sordino.privacy.profiles import as_key, both_signs, inverse, order_of, pure_rho, whole_size
 from sordino.privacy.pure import Pure
@@ -23,6 +24,10 @@ _RAISED = 1 + 2.0**-35  # more than the error of the base's profile
 _ROUNDING = 1 + 1e-12
 _LARGEST_ORDER = 1e6
 _CHAIN_ORDERS = (1.4, 1.6, 2.0)
+
+_PROFILES: Shelf[tuple[Floats, Floats]] = Shelf(
+    16 * MEGABYTE, weigh=lambda corners: sum(side.nbytes for side in corners)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +54,7 @@ class Grouped:
 
     def __post_init__(self) -> None:
         whole_size(self.size)
-        if _corners(as_key(self.base), self.size)[1][-1] >= 1:
+        if _corners(self.base, self.size)[1][-1] >= 1:
             raise ValueError(f"a group of {self.size} is not protected: its delta would be 1")
 
     @property
@@ -70,7 +75,7 @@ class Grouped:
     @property
     def infinity(self) -> float:
         """What is left of delta at the largest epsilon that was looked at."""
-        return float(_corners(as_key(self.base), self.size)[1][-1]) * (1 - 2.0**-40)
+        return float(_corners(self.base, self.size)[1][-1]) * (1 - 2.0**-40)
 
     @property
     def summit(self) -> float:
@@ -108,7 +113,7 @@ class Grouped:
         target = probability_or_zero("delta", delta)
         if target == 0 and self.pure is not None:
             return up_as_printed(self.pure)
-        points, values = _corners(as_key(self.base), self.size)
+        points, values = _corners(self.base, self.size)
         if target < Fraction(float(values[-1])) * Fraction(_ROUNDING):
             return math.inf
         return inverse(self._delta, self._ahead, target=target, high=float(points[-1]))
@@ -133,7 +138,7 @@ class Grouped:
 
     def reach(self, tail: float) -> tuple[float, float]:
         """Return losses beyond which the profile is below ``tail``, or as low as it gets."""
-        points, values = _corners(as_key(self.base), self.size)
+        points, values = _corners(self.base, self.size)
         far = float(points[int(np.argmax(values <= max(tail, values[-1])))])
         return -far, far
 
@@ -142,7 +147,7 @@ class Grouped:
         return Grouped(base=self.base, size=self.size * whole_size(size))
 
     def _ahead(self, epsilons: Floats) -> Floats:
-        points, values = _corners(as_key(self.base), self.size)
+        points, values = _corners(self.base, self.size)
         place = np.clip(np.searchsorted(points, epsilons, side="right"), 1, points.size - 1)
         right = np.maximum(points[place] - epsilons, 0.0)
         share = np.expm1(-right) / np.expm1(points[place - 1] - points[place])
@@ -156,7 +161,7 @@ class Grouped:
         return min(value * _ROUNDING, 1.0)
 
 
-@lru_cache(maxsize=256)
+@kept_on(_PROFILES)
 def _corners(base: Leaf, size: int) -> tuple[Floats, Floats]:
     """Return the corners of the profile: epsilons from 0 on, and deltas."""
     left, right = base.reach(_TAIL)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
 from sordino.exact.balls import round_up
 from sordino.exact.normal import WIDE, total
+from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
 from sordino.privacy.leaf import Floats
 from sordino.privacy.normal_profiles import any_lattice_deltas, normal_deltas
 from sordino.privacy.vectors import (
@@ -47,6 +48,14 @@ class _Sums:
     rise: Floats
 
 
+_Residues: TypeAlias = tuple[int, Floats, Floats, Floats]
+
+_SUMS: Shelf[_Sums] = Shelf(16 * MEGABYTE, weigh=lambda sums: sums.level.nbytes + sums.rise.nbytes)
+_RESIDUES: Shelf[_Residues] = Shelf(
+    16 * MEGABYTE, weigh=lambda found: sum(array.nbytes for array in found[1:])
+)
+
+
 def scalar_deltas(variance: Fraction, shift: int, epsilons: Floats) -> Floats:
     """Return the profile of noise on one integer at each epsilon that is not negative.
 
@@ -72,7 +81,7 @@ def _summed(variance: Fraction, shift: int, epsilons: Floats) -> Floats:
     return found
 
 
-@lru_cache(maxsize=32)
+@kept_on(_SUMS)
 def _sums(variance: Fraction, shift: int) -> _Sums:
     first = shift // 2 + 1
     reach = math.ceil(_REACH * math.sqrt(variance)) + 3
@@ -156,8 +165,8 @@ def listed_deltas(variance: Fraction, norm: int, epsilons: Floats) -> Floats:
     return np.minimum(found * _MARGIN + _LEFT_OUT, 1.0)
 
 
-@lru_cache(maxsize=32)
-def _by_residue(variance: Fraction, norm: int) -> tuple[int, Floats, Floats, Floats]:
+@kept_on(_RESIDUES)
+def _by_residue(variance: Fraction, norm: int) -> _Residues:
     """Return, for each s, the sums over its residue modulo norm; and how often each occurs."""
     spread = float(variance * norm)
     reach = (math.isqrt(math.ceil(2 * _LISTED_REACH * spread)) // norm + 2) * norm

@@ -13,6 +13,7 @@ import numpy as np
 from sordino.exact.balls import ball, round_up
 from sordino.exact.rational import Number, nonnegative, probability_or_zero
 from sordino.exact.rounding import down, up_as_printed
+from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
 from sordino.privacy.amplification import (
     MOST_TERMS,
     amplified,
@@ -32,6 +33,9 @@ from sordino.privacy.profiles import both_signs, inverse, order_of, pure_rho, ro
 
 _TAIL = 1e-80  # profiles are tabulated up to here
 _HALF = 0.5
+_TABLES: Shelf[Table] = Shelf(
+    8 * MEGABYTE, weigh=lambda table: table.points.nbytes + table.values.nbytes
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,7 +344,7 @@ def _by_moments(
     )
 
 
-@lru_cache(maxsize=64)
+@kept_on(_TABLES)
 def _table(loss: PoissonSubsampled | FixedSizeSubsampled, reverse: bool) -> Table:
     left, right = loss.reach(_TAIL)
     top = right

@@ -7,13 +7,14 @@ import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from hashlib import sha256
 
 import numpy as np
 
 from sordino.exact.balls import Ball, ball, is_positive, round_up
 from sordino.exact.rational import Number, nonnegative, probability_or_zero
 from sordino.exact.rounding import down, reading, up_as_printed
+from sordino.exact.shelf import Shelf
 from sordino.privacy.leaf import Floats, Relation
 from sordino.privacy.orders import CLOSE, least_rho, pair_divergences
 from sordino.privacy.profiles import both_signs, order_of, pure_rho, whole_size
@@ -165,8 +166,16 @@ class PmfPair:
         return self._ahead, self._behind
 
 
-@lru_cache(maxsize=256)
+# By digests, because a pair may list many thousands of outcomes.
+_RHOS: Shelf[float] = Shelf(1024, weigh=lambda _: 1)
+
+
 def _rho(pair: PmfPair) -> float:
+    digest = sha256(repr((pair.p, pair.q)).encode()).digest()
+    return _RHOS.take(digest, lambda: _searched_rho(pair))
+
+
+def _searched_rho(pair: PmfPair) -> float:
     pure = pair.pure
     if pure is None:
         return math.inf

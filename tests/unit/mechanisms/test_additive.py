@@ -20,6 +20,8 @@ LOWEST, HIGHEST = -(2**63), 2**63 - 1
 class Fixed:
     """A sampler that is not random at all."""
 
+    nbytes = 0
+
     def __init__(self, *noise: int) -> None:
         self.noise = noise
 

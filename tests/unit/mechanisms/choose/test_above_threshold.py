@@ -66,6 +66,8 @@ def test_runs_follow_their_law(whole: bool) -> None:
 class Given:
     """A sampler of chosen numbers, some of which do not fit 64 bits."""
 
+    nbytes = 0
+
     def __init__(self, *numbers: int) -> None:
         self._numbers = list(numbers)
 
