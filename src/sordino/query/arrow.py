@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrow columns as columns of the six types: decided by the schema, and never an error of a value.
 
-What has no counterpart, such as a whole number beyond 64 bits or a day after the year 9999, is
-missing afterwards.
+What has no counterpart, such as a whole number beyond 64 bits, a day after the year 9999 or text
+that is no Unicode, is missing afterwards. Each value is converted by itself, so a column may be
+converted in one go or in pieces.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from sordino.errors import CatalogError
 from sordino.query.types import Type
-from sordino.query.values import LARGEST_INTEGER
+from sordino.query.values import LARGEST_INTEGER, LEAST_INTEGER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +23,10 @@ if TYPE_CHECKING:
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # years 1 to 9999
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+_DAY = 86_400_000  # milliseconds
+_WIDEST = 76  # digits of decimals
+_SOME = 1024  # rows that are looked at one by one if one of them is no text
+_DAMAGED = "its memory is damaged: offsets or indices lie outside; make it anew"
 
 
 def type_of(arrow: pa.DataType) -> Type | None:
@@ -26,53 +34,73 @@ def type_of(arrow: pa.DataType) -> Type | None:
     import pyarrow.types as t  # pyarrow is loaded only where Arrow data is
 
     if t.is_dictionary(arrow):
-        return type_of(arrow.value_type)
+        return None if t.is_dictionary(arrow.value_type) else type_of(arrow.value_type)
+    if t.is_decimal(arrow):  # tens and hundreds alone, with a scale below 0, are hardly supported
+        return Type.REAL if arrow.scale >= 0 else None
     rules = (
         (t.is_boolean, Type.BOOLEAN),
         (t.is_integer, Type.INTEGER),
         (t.is_floating, Type.REAL),
-        (t.is_decimal, Type.REAL),
         (t.is_string, Type.TEXT),
         (t.is_large_string, Type.TEXT),
         (t.is_string_view, Type.TEXT),
+        (_is_uuid, Type.TEXT),
         (t.is_date, Type.DATE),
         (t.is_timestamp, Type.TIMESTAMP),
     )
     return next((kind for test, kind in rules if test(arrow)), None)
 
 
+def _is_uuid(arrow: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return (
+        isinstance(arrow, pa.BaseExtensionType)
+        and arrow.extension_name == "arrow.uuid"
+        and arrow.storage_type == pa.binary(16)
+    )
+
+
 def plain(column: Any, kind: Type) -> Any:
     """Return an Arrow column as one of the plain Arrow type that a declared type has.
 
-    Raises CatalogError if the types do not fit, whatever the values are.
+    It is chunked if the column is. Raises CatalogError if the types do not fit, whatever the values
+    are, or if the memory of the column is damaged.
     """
     import pyarrow as pa  # pyarrow is loaded only where Arrow data is
 
-    if pa.types.is_dictionary(column.type):
-        column = _decoded(column)
-    if pa.types.is_null(column.type):
-        return column.cast(_ARROW[kind])
-    held = type_of(column.type)
-    if held is None or kind not in _FITS[held]:
-        raise CatalogError(
-            f"it is declared as {kind} but holds {column.type}; declare what it holds, convert "
-            "it before, or leave the column out"
-        )
-    return _CONVERSIONS[kind](column, held)
+    if not pa.types.is_null(column.type):
+        held = type_of(column.type)
+        if held is None or kind not in _FITS[held]:
+            raise CatalogError(
+                f"it is declared as {kind} but holds {column.type}; declare what it holds, convert "
+                "it before, or leave the column out"
+            )
+    if not isinstance(column, pa.ChunkedArray):
+        return _converted(column, kind)
+    chunks = column.chunks or [pa.array([], column.type)]
+    return pa.chunked_array([_converted(chunk, kind) for chunk in chunks])
 
 
-def _decoded(column: Any) -> Any:
-    """Return the values of a column that has them in a dictionary."""
+def _converted(array: Any, kind: Type) -> Any:
     import pyarrow as pa
 
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    views = pa.types.is_string_view(column.type.value_type)  # which few functions can take
-    kind = pa.large_string() if views else column.type.value_type
-    decoded = [
-        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(kind)).cast(kind)
-        for chunk in chunks
-    ]
-    return pa.chunked_array(decoded, kind)
+    try:
+        array.validate()
+        if pa.types.is_null(array.type):
+            return array.cast(_ARROW[kind])
+        if pa.types.is_dictionary(array.type):
+            return _long(plain(array.dictionary, kind)).take(array.indices)
+    except (pa.ArrowInvalid, pa.ArrowIndexError):  # what they say may quote a value
+        raise CatalogError(_DAMAGED) from None
+    return _CONVERSIONS[kind](array, type_of(array.type))
+
+
+def _long(array: Any) -> Any:
+    """Return an array that can hold a text of its own many times over."""
+    import pyarrow as pa
+
+    return array.cast(pa.large_string()) if array.type == pa.string() else array
 
 
 _ARROW = {
@@ -93,88 +121,177 @@ _FITS = {  # what a column of each type may be declared as
 }
 
 
-def _to_integer(column: Any, held: Type) -> Any:
+def _to_integer(array: Any, held: Type) -> Any:
     """Return whole numbers; those that are not, or do not fit, are missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_decimal(array.type):
+        return _whole_decimals(array)
     if held is Type.REAL:
-        column = column.cast("float64", safe=False)
-        fits = pc.and_(
-            pc.equal(column, pc.floor(column)),
-            pc.and_(pc.greater_equal(column, -(2.0**63)), pc.less(column, 2.0**63)),
-        )
-        column = pc.if_else(fits, column, pa.scalar(None, pa.float64()))
-    elif column.type == pa.uint64():
-        largest = pa.scalar(LARGEST_INTEGER, pa.uint64())
-        fits = pc.less_equal(column, largest)
-        column = pc.if_else(fits, column, pa.scalar(None, pa.uint64()))
-    return column.cast("int64", safe=False)
+        array = array.cast("float64", safe=False)
+        whole = pc.equal(array, pc.floor(array))
+        inside = pc.and_(pc.greater_equal(array, -(2.0**63)), pc.less(array, 2.0**63))
+        array = _where(pc.and_(whole, inside), array)
+    elif array.type == pa.uint64():
+        array = _where(pc.less_equal(array, pa.scalar(LARGEST_INTEGER, pa.uint64())), array)
+    return array.cast("int64", safe=False)
 
 
-def _to_real(column: Any, held: Type) -> Any:
-    del held
-    return column.cast("float64", safe=False)
-
-
-def _to_text(column: Any, held: Type) -> Any:
-    import pyarrow as pa
-
-    if held is Type.TEXT and column.type == pa.string():
-        return column
-    return column.cast("large_string")
-
-
-def _to_boolean(column: Any, held: Type) -> Any:
-    del held
-    return column
-
-
-def _to_date(column: Any, held: Type) -> Any:
-    """Return days; the days of moments are those of UTC."""
+def _whole_decimals(array: Any) -> Any:
+    """Return decimals that are whole numbers of 64 bits, without any rounding on the way."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    wide = _decimals(array)
+    whole = wide.cast(pa.decimal256(_WIDEST, 0), safe=False)  # toward zero, so it always fits
+    fits = pc.equal(whole.cast(wide.type, safe=False), wide)
+    low, high = (pa.scalar(Decimal(end), whole.type) for end in (LEAST_INTEGER, LARGEST_INTEGER))
+    inside = pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high))
+    return _where(pc.and_(fits, inside), whole).cast("int64")
+
+
+def _decimals(array: Any) -> Any:
+    """Return decimals in their widest form; those with more digits than declared are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wide = array.cast(pa.decimal256(_WIDEST, array.type.scale), safe=False)
+    digits = Decimal((0, (9,) * array.type.precision, -array.type.scale))
+    low, high = (pa.scalar(end, wide.type) for end in (digits.copy_negate(), digits))
+    return _where(pc.and_(pc.greater_equal(wide, low), pc.less_equal(wide, high)), wide)
+
+
+def _to_real(array: Any, held: Type) -> Any:
+    import pyarrow as pa
+
+    del held
+    if pa.types.is_decimal(array.type):  # by way of text the double is the nearest one
+        array = _decimals(array).cast(pa.string())
+    return array.cast("float64", safe=False)
+
+
+def _to_text(array: Any, held: Type) -> Any:
+    import pyarrow as pa
+
+    if held is not Type.TEXT:
+        return array.cast(pa.large_string())
+    if isinstance(array, pa.ExtensionArray):
+        ids = array.storage.to_pylist()
+        texts = [None if entry is None else str(UUID(bytes=entry)) for entry in ids]
+        return pa.array(texts, pa.large_string())
+    return _texts(array)
+
+
+def _texts(array: Any) -> Any:
+    """Return text; what is not valid UTF-8 is missing."""
+    import pyarrow as pa
+
+    if array.type == pa.string_view():  # few functions take it
+        if not _is_valid(array.cast(pa.binary_view())):
+            raise CatalogError(_DAMAGED)
+        array = array.cast(pa.large_string())
+    if _is_valid(array):
+        return array
+    short = array.type == pa.string()
+    if not _is_valid(array.cast(pa.binary() if short else pa.large_binary())):
+        raise CatalogError(_DAMAGED)
+    slices = (array.slice(start, _SOME) for start in range(0, len(array), _SOME))
+    return pa.concat_arrays([part if _is_valid(part) else _decoded(part) for part in slices])
+
+
+def _is_valid(array: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _decoded(array: Any) -> Any:
+    """Return the texts that are valid among some that are not all."""
+    import pyarrow as pa
+
+    entries = array.cast(pa.large_binary()).to_pylist()
+    return pa.array([None if entry is None else _text(entry) for entry in entries], array.type)
+
+
+def _text(entry: bytes) -> str | None:
+    try:
+        return entry.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _to_boolean(array: Any, held: Type) -> Any:
+    del held
+    return array
+
+
+def _to_date(array: Any, held: Type) -> Any:
+    """Return days; the days of moments are those of UTC."""
+    import pyarrow as pa
+
     if held is Type.TIMESTAMP:
-        return _to_timestamp(column, held).cast("date32", safe=False)
-    if column.type == pa.date64():
-        column = column.cast("int64")
-        first, last = _FIRST_DAY * 86_400_000, (_LAST_DAY + 1) * 86_400_000 - 1
-        return _between(column, first, last).cast("date64").cast("date32", safe=False)
-    days = column.cast("int32")
-    fits = pc.and_(pc.greater_equal(days, _FIRST_DAY), pc.less_equal(days, _LAST_DAY))
-    return pc.if_else(fits, column, pa.scalar(None, pa.date32()))
+        return _to_timestamp(array, held).cast("date32", safe=False)
+    days = array.cast("int64" if array.type == pa.date64() else "int32").cast("int64")
+    if array.type == pa.date64():
+        days = _floor(days, _DAY)
+    return _between(days, _FIRST_DAY, _LAST_DAY).cast("int32").cast("date32")
 
 
-def _to_timestamp(column: Any, held: Type) -> Any:
-    """Return moments in microseconds without a zone; those with a zone are turned into UTC."""
+def _to_timestamp(array: Any, held: Type) -> Any:
+    """Return moments in microseconds without a zone; those with a zone are turned into UTC.
+
+    Nanoseconds are cut off, toward the past: the second before 1970 stays before it.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if held is Type.DATE:
-        return _to_date(column, held).cast("timestamp[us]")
-    rate = _PER_SECOND[column.type.unit]
-    ticks = column.cast("int64")
+        return _to_date(array, held).cast("timestamp[us]")
+    rate = _PER_SECOND[array.type.unit]
+    ticks = array.cast("int64")
     last = min((_LAST_SECOND + 1) * rate - 1, LARGEST_INTEGER)
-    ticks = _between(ticks, max(_FIRST_SECOND * rate, -LARGEST_INTEGER), last)
+    ticks = _between(ticks, max(_FIRST_SECOND * rate, LEAST_INTEGER), last)
     if rate <= 10**6:
         ticks = pc.multiply(ticks, pa.scalar(10**6 // rate, pa.int64()))
     else:
-        ticks = pc.divide(ticks, pa.scalar(rate // 10**6, pa.int64()))
+        ticks = _floor(ticks, rate // 10**6)
     return ticks.cast("timestamp[us]")
 
 
-def _between(column: Any, low: int, high: int) -> Any:
+def _floor(array: Any, size: int) -> Any:
+    """Return whole numbers divided by a size, rounded down; Arrow itself rounds toward zero."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    step = pa.scalar(size, pa.int64())
+    cut = pc.divide(array, step)
+    left = pc.subtract(array, pc.multiply(cut, step))
+    return pc.subtract(cut, pc.less(left, pa.scalar(0, pa.int64())).cast("int64"))
+
+
+def _between(array: Any, low: int, high: int) -> Any:
     """Return whole numbers, those outside of two ends as missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     low, high = pa.scalar(low, pa.int64()), pa.scalar(high, pa.int64())
-    fits = pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high))
-    return pc.if_else(fits, column, pa.scalar(None, pa.int64()))
+    return _where(pc.and_(pc.greater_equal(array, low), pc.less_equal(array, high)), array)
 
 
-_CONVERSIONS = {
+def _where(fits: Any, array: Any) -> Any:
+    """Return the values that fit, and the others as missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.if_else(fits, array, pa.scalar(None, array.type))
+
+
+_CONVERSIONS: dict[Type, Callable[[Any, Any], Any]] = {
     Type.INTEGER: _to_integer,
     Type.REAL: _to_real,
     Type.TEXT: _to_text,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the owner declares of the ledger: where it is kept, and how it is shared by analysts."""
+"""What the owner declares of the ledger: where it and its log are kept, and how it is shared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sordino.errors import CatalogError
 from sordino.exact.rational import nonnegative, positive
-from sordino.query.catalog import EVERYBODY, Analyst, Book
+from sordino.query.catalog import EVERYBODY, Analyst, Book, Log
 from sordino.query.names import about
 
 _LONGEST = 100
@@ -74,6 +74,24 @@ def book(
         place = folder / (file or DEFAULT)
         beside = place.with_name(f"{place.name}.heads")
         return Book(place, beside if anchor is None else folder / anchor, held)
+
+
+def log(folder: Path, *, file: object = None, level: object = None) -> Log:
+    """Return where the owner's log is written; ``file`` is a name, or False for no log.
+
+    >>> log(Path("study"), file=False)
+    Log(file=None, level='error')
+    """
+    with about("log"):
+        if level is not None and level not in ("error", "warning"):
+            raise CatalogError(f"level must be 'error' or 'warning', got {level!r}")
+        if file is None:
+            raise CatalogError("state the file, or file = false for no log")
+        if file is False:
+            return Log(None)
+        if not isinstance(file, str) or not file:
+            raise CatalogError(f"file must be a name, or false for no log, got {file!r}")
+        return Log(folder / file, "warning" if level == "warning" else "error")
 
 
 def part(name: str, value: object) -> Fraction:

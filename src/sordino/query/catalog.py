@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sordino.errors import CatalogError
 from sordino.privacy.budget import Budget
@@ -28,10 +28,23 @@ class ParquetFile:
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A CSV file with a header; its types are those of the declared columns."""
+    """A CSV file with a header; its types are those of the declared columns.
+
+    ``quote`` may be empty: then no character quotes. The formats say how days and moments are
+    written, None for ISO 8601, and ``decimal`` how the fractions of real numbers are. ``nulls`` are
+    texts that mean a missing value. A file that is not well-formed cannot be read, or, with
+    ``malformed = "skip"``, each of its lines stands for itself and those that are not are left out.
+    """
 
     path: Path
     separator: str = ","
+    encoding: str = "utf-8"
+    quote: str = '"'
+    decimal: str = "."
+    date_format: str | None = None
+    timestamp_format: str | None = None
+    nulls: tuple[str, ...] = ("",)
+    malformed: str = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +163,7 @@ class Analyst:
     """What one analyst may spend, in parts of every budget; ``"*"`` is everybody not named.
 
     ``share`` is the most they may spend, None for no limit of their own, and ``reserved`` what
-    nobody else may spend.
+    nobody else may spend. Where analysts are named and ``"*"`` is not, others may spend nothing.
     """
 
     name: str
@@ -172,6 +185,14 @@ class Book:
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """Where the owner's log is, None for no log, and what goes there: errors, or warnings too."""
+
+    file: Path | None
+    level: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """All that is declared; names are unique in any case of letters."""
 
@@ -180,6 +201,7 @@ class Catalog:
     path: Path | None = None
     analysts: tuple[Analyst, ...] = ()
     book: Book | None = None  # None: in the memory of the process
+    log: Log | None = None  # None: beside the ledger
 
     def table(self, name: str) -> Table | None:
         """Return the table of a name, in any case of letters, or None."""

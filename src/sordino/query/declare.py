@@ -20,6 +20,7 @@ from sordino.query.catalog import (
     Column,
     ForeignKey,
     Limits,
+    Log,
     Purse,
     Source,
     Table,
@@ -127,6 +128,7 @@ def catalog(
     path: Path | None = None,
     analysts: Iterable[Analyst] = (),
     book: Book | None = None,
+    log: Log | None = None,
 ) -> Catalog:
     """Return a catalog whose tables refer to each other rightly, with a budget for each id space.
 
@@ -141,7 +143,7 @@ def catalog(
     check_ids(made)
     spaces = list(dict.fromkeys(table.people for table in linked if not table.public))
     shared = books.analysts(analysts)
-    return replace(made, purses=_shared_out(purses, spaces), analysts=shared, book=book)
+    return replace(made, purses=_shared_out(purses, spaces), analysts=shared, book=book, log=log)
 
 
 def purse(
@@ -215,7 +217,8 @@ def _with_unit(table: Table, unit: str) -> Table:
     if column.type is Type.REAL:
         raise CatalogError(
             f"the unit column {column.name!r} is of type real, and real numbers that print alike "
-            "may differ; make the ids integers or text"
+            "may differ; declare it as text, or rewrite the file with whole numbers: an id that is "
+            "written as 1.0 is no integer, and its row would be left out"
         )
     if column.type not in (Type.INTEGER, Type.TEXT):
         raise CatalogError(f"the unit column {column.name!r} must be of type integer or text")

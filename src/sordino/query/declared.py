@@ -51,38 +51,6 @@ def parquet_values(path: Path, name: str) -> Any:
         raise CatalogError(f"column {name!r} of {str(path)!r} cannot be read") from None
 
 
-def csv_values(path: Path, separator: str, name: str) -> Any:
-    """Return a column of a CSV file as text."""
-    import pyarrow as pa  # pyarrow is loaded only where files are read
-    import pyarrow.csv as reader
-
-    options = reader.ConvertOptions(
-        include_columns=[name], column_types={name: pa.string()}, strings_can_be_null=True
-    )
-    parse = reader.ParseOptions(delimiter=separator, newlines_in_values=True)
-    try:
-        return reader.read_csv(path, parse_options=parse, convert_options=options).column(0)
-    except (OSError, pa.ArrowException):
-        raise CatalogError(f"column {name!r} of {str(path)!r} cannot be read") from None
-
-
-def csv_types(path: Path, separator: str) -> dict[str, Type]:
-    """Return the types that the first rows of a CSV file look like."""
-    import pyarrow as pa  # pyarrow is loaded only where files are read
-    import pyarrow.csv as reader
-
-    parse = reader.ParseOptions(delimiter=separator, newlines_in_values=True)
-    try:
-        with reader.open_csv(path, parse_options=parse) as opened:
-            schema = opened.schema
-    except (OSError, pa.ArrowException):
-        raise CatalogError(
-            f"the types of {str(path)!r} cannot be guessed, because its rows are not alike; state "
-            "them yourself"
-        ) from None
-    return {field.name: type_of(field.type) or Type.TEXT for field in schema}
-
-
 def _values(kind: Type, column: Any) -> Iterable[Any]:
     """Return the distinct values of a column that are of a type."""
     import pyarrow.compute as pc  # pyarrow is loaded only where files are read

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -14,8 +14,9 @@ from sordino.errors import CatalogError
 from sordino.exact.rational import brief
 from sordino.query.catalog import Catalog, Column, CsvFile, Frame, Purse, Table
 from sordino.query.names import among
-from sordino.query.schemas import Found, Reader, Schema, schema_of
+from sordino.query.schemas import Found, Reader, Schema, schema_of, separator_of
 from sordino.query.types import Type
+from sordino.query.written import quoted
 
 DEFAULT_ROWS = 10  # of one unit that count in full where nothing is stated
 LARGE_EPSILON = 10
@@ -70,6 +71,23 @@ def check(catalog: Catalog, reader: Reader | None = None) -> list[Finding]:
     return sorted(found, key=lambda finding: order.index(finding.severity))
 
 
+def sources_of(tables: Iterable[Table], reader: Reader | None = None) -> list[Finding]:
+    """Return what is wrong with the sources of tables by themselves."""
+    return [finding for table in tables for finding in _source(table, reader)]
+
+
+def mistake(where: str, said: str, otherwise: str) -> Finding:
+    """Return an error of which it is said what is wrong and, after a semicolon, what to do.
+
+    >>> mistake("visits", "'v' is a view; store its rows", "correct the file").hint
+    'store its rows'
+    """
+    message, semicolon, hint = said.rpartition("; ")
+    if not semicolon:
+        message, hint = said, otherwise
+    return Finding(Severity.ERROR, where, message, hint)
+
+
 def _purse(people: str, purse: Purse) -> Iterator[Finding]:
     where = f"budget of {people}"
     if purse.budget.epsilon > LARGE_EPSILON:
@@ -106,9 +124,7 @@ def _source(table: Table, reader: Reader | None) -> Iterator[Finding]:
     try:
         schema = schema_of(table.source, reader)
     except CatalogError as error:
-        yield Finding(
-            Severity.ERROR, table.name, str(error), "correct where the table lies, or the file"
-        )
+        yield mistake(table.name, str(error), "correct where the table lies, or the file")
         return
     if schema is None:
         hint = "open the catalog to see"
@@ -130,6 +146,15 @@ def _folded(name: str, exact: bool) -> str:
 
 def _absent(table: Table, column: Column, schema: Schema) -> Finding:
     what = "the header" if isinstance(table.source, CsvFile) else "the schema"
+    if isinstance(table.source, CsvFile) and len(schema) == 1:
+        sign = separator_of(schema[0].name)
+        if sign in schema[0].name:
+            return Finding(
+                Severity.ERROR,
+                f"{table.name}.{column.name}",
+                f"the header is one name, in which there are signs that separate: {sign!r}",
+                f"state separator = {quoted(sign)}",
+            )
     return Finding(
         Severity.ERROR,
         f"{table.name}.{column.name}",

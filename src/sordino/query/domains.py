@@ -8,10 +8,10 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
+from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
 from sordino.query.catalog import Column
 from sordino.query.doubtful import Doubtful
 from sordino.query.evaluate import SEE_MISSING, apply, evaluate
@@ -26,6 +26,11 @@ _STEPS = 50_000  # operations that are tried to find one
 _STEPS_IN_ALL = 500_000  # and for a whole question
 _PARTS = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dow": (0, 6), "hour": (0, 23)}
 _BRANCHING = ("case", "coalesce")
+_VALUE = 48  # bytes of a number or a day in a list
+_NUMBERS: Shelf[Domain] = Shelf(2 * MEGABYTE, weigh=lambda found: _VALUE * (1 + len(found or ())))
+_CALENDARS: Shelf[tuple[date, ...] | None] = Shelf(
+    2 * MEGABYTE, weigh=lambda found: _VALUE * (1 + len(found or ()))
+)
 
 
 def of_column(column: Column, public: PublicValues | None = None) -> Domain:
@@ -40,8 +45,11 @@ def of_column(column: Column, public: PublicValues | None = None) -> Domain:
         return None if public is None else ordered(public(*column.keys_from))
     if column.type is Type.BOOLEAN:
         return (False, True)
-    finite = {Type.INTEGER: _integers, Type.DATE: _days}.get(column.type)
-    return None if finite is None or column.bounds is None else finite(column.bounds)
+    if column.bounds is None:
+        return None
+    if column.type is Type.INTEGER:
+        return _integers(column.bounds)
+    return _days(column.bounds) if column.type is Type.DATE else None
 
 
 class TooMuchWork(Exception):
@@ -228,13 +236,13 @@ def _of_range(call: Call) -> Domain:
     return None
 
 
-@lru_cache(maxsize=256)
+@kept_on(_NUMBERS)
 def _integers(bounds: Range) -> Domain:
     low, high = math.ceil(bounds.low), math.floor(bounds.high)
     return tuple(range(low, high + 1)) if 0 <= high - low < MOST else None
 
 
-@lru_cache(maxsize=256)
+@kept_on(_CALENDARS)
 def _days(years: Range) -> tuple[date, ...] | None:
     low, high = math.ceil(years.low), math.floor(years.high)
     if not 1 <= low <= high <= 9999:

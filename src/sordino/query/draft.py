@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from sordino.errors import CatalogError
-from sordino.query.catalog import ROW
-from sordino.query.declared import csv_types, csv_values, parquet_values, public_entry
+from sordino.query.catalog import ROW, CsvFile
+from sordino.query.csv_options import csv_file
+from sordino.query.declared import parquet_values, public_entry
+from sordino.query.endings import kind_of, stem_of
 from sordino.query.names import among
 from sordino.query.schemas import (
     Found,
     Reader,
     Schema,
-    csv_header,
-    first_line,
+    csv_names,
+    parquet_files,
     parquet_schema,
     separator_of,
 )
@@ -46,6 +48,11 @@ epsilon = 1  # the most that all answers together may reveal about one person; l
 # [analysts.alice]
 # share = 0.5  # the part of the budget that alice may spend at most
 # reserved = 0.2  # the part that nobody else may spend
+# [analysts."*"]  # everybody else; without this, nobody but those who are named may ask
+"""
+_VIEW = """
+# The view {} is left out: it may mix rows of several people. To use it, store its rows, by
+# CREATE TABLE ... AS.
 """
 _ASK = {
     Type.INTEGER: '{ type = "integer", bounds = [0, 100] }',
@@ -55,6 +62,9 @@ _ASK = {
     Type.TEXT: '{ type = "text", keys = ["a", "b"] }',
 }
 _END = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+_PLAIN = CsvFile(Path())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,7 @@ def draft(
     declare_public: Iterable[str] = (),
     bounds: Mapping[str, tuple[str, str]] | None = None,
     guess_types: bool = False,
+    encoding: str | None = None,
     folder: Path | None = None,
     reader: Reader | None = None,
 ) -> str:
@@ -84,15 +95,25 @@ def draft(
     No value of the data is in it, but for two wishes that the owner must state. ``declare_public``
     names columns, as ``"disease"`` or ``"visits.disease"``, whose range or distinct values are
     read and written down as public. ``guess_types`` looks at the first rows of CSV files to tell
-    the types of columns, and nothing else of them. ``bounds`` are the owner's own. ``folder`` is
+    the types of columns and how days and fractions are written, and nothing else of them. They are
+    text in an ``encoding``, UTF-8 if none is said. ``bounds`` are the owner's own. ``folder`` is
     where the text will be kept; ``reader`` is needed for DuckDB files.
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     tables: list[_Drafted] = []
+    views: list[str] = []
     for path in listed:
-        tables += _tables(Path(path), folder or Path(), reader, guess_types=guess_types)
+        views += _views(Path(path), reader)
+        tables += _tables(
+            Path(path), folder or Path(), reader, guess_types=guess_types, encoding=encoding
+        )
+    if not tables and views:
+        raise CatalogError(
+            f"there are only views ({among(views)}), which are not read; store the rows of one, by "
+            "CREATE TABLE ... AS"
+        )
     if not tables:
-        raise CatalogError("name at least one Parquet, CSV or DuckDB file")
+        raise CatalogError("name at least one Parquet, CSV or DuckDB file that has a table")
     tables = _renamed(tables)
     wishes = _Wishes(unit, tuple(declare_public), dict(bounds or {}))
     _check_wishes(wishes, tables)
@@ -100,6 +121,7 @@ def draft(
         _HEAD.format(origin=_origin(wishes, tables))
         + _BUDGET
         + "".join(_section(table, wishes) for table in tables)
+        + "".join(_VIEW.format(key(view)) for view in views)
     )
 
 
@@ -121,15 +143,20 @@ def _means(name: str, table: _Drafted, column: str) -> bool:
     return name in (column, f"{table.name}.{column}")
 
 
+def _views(path: Path, reader: Reader | None) -> tuple[str, ...]:
+    return reader.views(path) if reader is not None and kind_of(path) == "duckdb" else ()
+
+
 def _tables(
-    path: Path, folder: Path, reader: Reader | None, *, guess_types: bool
+    path: Path, folder: Path, reader: Reader | None, *, guess_types: bool, encoding: str | None
 ) -> list[_Drafted]:
-    kind = path.suffix.lower().removeprefix(".")
-    name = re.sub(r"\W+", "_", path.stem).strip("_") or "data"
+    kind = kind_of(path)
+    name = re.sub(r"\W+", "_", stem_of(path)).strip("_") or "data"
     place = quoted(Path(os.path.relpath(path, folder)).as_posix())
-    if kind in ("csv", "tsv", "txt"):
-        return [_csv(path, name, place, guess_types=guess_types)]
-    if kind in ("duckdb", "db", "ddb"):
+    if kind == "csv":
+        source = csv_file(path) if encoding is None else csv_file(path, encoding=encoding)
+        return [_csv(source, name, place, guess_types=guess_types)]
+    if kind == "duckdb":
         if reader is None:
             raise CatalogError(f"{str(path)!r} is a DuckDB file; hand over a reader for it")
         return [
@@ -151,18 +178,32 @@ def _tables(
     ]
 
 
-def _csv(path: Path, name: str, place: str, *, guess_types: bool) -> _Drafted:
-    separator = separator_of(first_line(path))
-    names = csv_header(path, separator)
-    types = csv_types(path, separator) if guess_types else {}
+def _csv(plain: CsvFile, name: str, place: str, *, guess_types: bool) -> _Drafted:
+    from sordino.query.csv_files import header_line  # pyarrow is loaded only where files are read
+    from sordino.query.guessed import column_of, guess
+
+    first = replace(plain, path=parquet_files(plain.path)[0])
+    source = replace(first, separator=separator_of(header_line(first)))
+    names = csv_names(replace(source, path=plain.path))
+    types = dict.fromkeys(names, Type.TEXT)
+    if guess_types:
+        guessed = guess(source, names)
+        source, types = guessed.source, guessed.types
     lines = [f"csv = {place}"]
-    if separator != ",":
-        lines.append(f"separator = {quoted(separator)}")
+    stated = {"separator": source.separator} if source.separator != plain.separator else {}
+    for option in ("encoding", "decimal", "date_format"):
+        value = getattr(source, option)
+        if value != getattr(_PLAIN, option):
+            stated[option] = value
+    lines += [f"{option} = {quoted(value)}" for option, value in stated.items()]
+    if source.nulls != _PLAIN.nulls:
+        words = ", ".join(map(quoted, source.nulls))
+        lines.append(f"nulls = [{words}]  # texts that mean that there is no value")
     return _Drafted(
         name,
         tuple(lines),
-        tuple(Found(name, types.get(name, Type.TEXT), "") for name in names),
-        partial(csv_values, path, separator),
+        tuple(Found(column, types[column], "") for column in names),
+        lambda column: column_of(source, column, types[column]),
         untyped=not guess_types,
         guessed=guess_types,
     )
@@ -257,7 +298,7 @@ def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> 
         return f"{name} = {quoted(column.type)}  # the unit" + _unit_remark(column.type)
     ends = wishes.bounds_of(table, column.name)
     if ends is not None:
-        kind = Type.REAL if column.type is Type.TEXT and table.untyped else column.type
+        kind = _bounded(table, column, ends)
         return f"{name} = {{ type = {quoted(kind)}, bounds = [{ends[0]}, {ends[1]}] }}"
     if wishes.is_public(table, column.name):
         entry = public_entry(column.name, column.type, table.values(column.name))
@@ -269,9 +310,27 @@ def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> 
     return f"{name} = {quoted(column.type)}{_todo(table, column.type)}"
 
 
+def _bounded(table: _Drafted, column: Found, ends: tuple[str, str]) -> Type:
+    """Return the type of a column with bounds.
+
+    Where no schema says that a column is text, or some files hold it as text and others do not, it
+    is taken for what has such bounds.
+    """
+    if column.type is Type.TEXT and (table.untyped or " or " in column.held):
+        return Type.DATE if _is_day(ends[0]) else Type.REAL
+    if column.type in (None, Type.TEXT, Type.BOOLEAN):
+        raise CatalogError(
+            f"--bounds names {column.name!r}, which is {column.type} and has no bounds; leave it "
+            "out, or rewrite the file so that all of its values are numbers or dates"
+        )
+    return column.type
+
+
 def _unit_remark(kind: Type) -> str:
     fits = kind in (Type.INTEGER, Type.TEXT)
-    return "" if fits else "; TODO: ids must be integers or text"
+    if fits:
+        return ""
+    return "; TODO: declare the ids as text, or rewrite the file with whole numbers"
 
 
 def _todo(table: _Drafted, kind: Type) -> str:

@@ -8,8 +8,10 @@ keys have a type, bounds are those of real numbers or of days, and ids can alway
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import date
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +20,26 @@ from sordino.errors import CatalogError
 from sordino.query import declare
 from sordino.query.arrow import plain, type_of
 from sordino.query.catalog import ROW, Catalog, Column, Frame, Table
-from sordino.query.entries import read_entries
+from sordino.query.entries import moments, read_entries
 from sordino.query.names import about, among
 from sordino.query.types import Type
 from sordino.query.values import read_type, read_value
 
 _SAYS_NOTHING = "tells nothing of its type; say it, as in types={{{!r}: 'text'}}, or leave it out"
 _UNSUPPORTED = "is not supported; convert it, or leave the column out"
-_PLAIN_UNITS = [(unit, 1) for unit in ("D", "s", "ms", "us", "ns")]  # those that Arrow has
+_OTHER_FRAME = "; another library's frame may be turned into an Arrow table first"
+_PLAIN_UNITS = [(unit, 1) for unit in ("s", "ms", "us", "ns")]  # those that Arrow has
+_ANY_LENGTH = {"string": "large_string"}  # where a text may stand many times over
+_MASKED = [f"{sign}Int{bits}Dtype" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+_PANDAS_DTYPES = frozenset(  # of which Arrow takes the values as they are, and guesses nothing
+    (*_MASKED, "Float32Dtype", "Float64Dtype", "BooleanDtype", "StringDtype", "ArrowDtype",
+     "DatetimeTZDtype")
+)  # fmt: skip
+_POLARS_DTYPES = frozenset(  # the others have no Arrow type, or one with addresses for values
+    ("Boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64",
+     "Float16", "Float32", "Float64", "Decimal", "String", "Categorical", "Enum", "Date",
+     "Datetime", "Null")
+)  # fmt: skip
 
 
 def frame_catalog(
@@ -181,47 +195,77 @@ def _check_known(what: str, entries: Mapping[str, object], names: Iterable[str])
 
 def _columns(frame: object) -> dict[str, Any]:
     """Return the columns of a frame as they are, by name."""
-    library = type(frame).__module__.partition(".")[0]
-    found: list[tuple[object, Any]]
-    if isinstance(frame, Mapping):
-        found = list(frame.items())
-    elif library == "pandas" and type(frame).__name__ == "DataFrame":
-        pandas: Any = frame
-        found = [(name, pandas.iloc[:, place]) for place, name in enumerate(pandas.columns)]
-    elif hasattr(frame, "__arrow_c_stream__"):
-        import pyarrow as pa  # pyarrow is loaded only where there are frames
+    import pyarrow as pa  # pyarrow is loaded only where there are frames
 
-        table = frame if isinstance(frame, pa.Table) else pa.table(frame)
-        found = list(zip(table.column_names, table.columns, strict=True))
+    pairs: list[tuple[object, Any]]
+    if isinstance(frame, Mapping):
+        pairs = list(frame.items())
+    elif _is_of(frame, "pandas", "DataFrame"):
+        pandas: Any = frame
+        pairs = [(name, pandas.iloc[:, place]) for place, name in enumerate(pandas.columns)]
+    elif _is_of(frame, "polars", "DataFrame"):
+        polars: Any = frame
+        pairs = [(series.name, series) for series in polars.get_columns()]
+    elif isinstance(frame, pa.Table | pa.RecordBatch):
+        pairs = list(zip(frame.schema.names, frame.columns, strict=True))
     else:
+        lazy = _is_of(frame, "polars", "LazyFrame")
+        hint = "; read it first, with .collect()" if lazy else _OTHER_FRAME
+        if isinstance(frame, str | PathLike):
+            hint = (
+                "; read the file first, as with pandas.read_csv, or draft a catalog for it with "
+                "'sordino init'"
+            )
         raise CatalogError(
             "a table in memory must be a pandas or polars DataFrame, an Arrow table or a "
-            f"dictionary of columns, not a value of type {type(frame).__name__}"
+            f"dictionary of columns, not a value of type {type(frame).__name__}{hint}"
         )
     columns: dict[str, Any] = {}
-    for name, values in found:
+    for name, values in pairs:
         if not isinstance(name, str) or name in columns:
             raise CatalogError(f"column names must be text and differ, got {name!r}")
-        columns[name] = values
+        columns[str(name)] = values
     return columns
+
+
+def _is_of(value: object, library: str, *names: str) -> bool:
+    """Tell whether a value is of a class of a library, which is not imported for it."""
+    loaded = sys.modules.get(library)
+    classes = (getattr(loaded, name, None) for name in names)
+    return any(isinstance(each, type) and issubclass(type(value), each) for each in classes)
 
 
 def _arrow_column(wanted: _Wanted, values: Any) -> Any:
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
-    if type(values).__module__.partition(".")[0] == "pandas":
+    if _is_of(values, "pandas", "Series", "Index") or _is_extension_array(values):
         return _from_pandas(wanted, values)
     if isinstance(values, np.ndarray):
         return _from_numpy(wanted, values)
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return _from_arrow(wanted, values)
-    if hasattr(values, "__arrow_c_stream__"):  # a polars Series
-        return _from_arrow(wanted, pa.chunked_array(values))
+    if _is_of(values, "polars", "Series"):
+        return _from_polars(wanted, values)
     if isinstance(values, list | tuple):
         return _one_by_one(wanted, values, f"a {type(values).__name__}")
     raise CatalogError(
         f"it must be an array or a list, not a value of type {type(values).__name__}"
     )
+
+
+def _is_extension_array(values: object) -> bool:
+    extensions = getattr(getattr(sys.modules.get("pandas"), "api", None), "extensions", None)
+    base = getattr(extensions, "ExtensionArray", None)
+    return base is not None and issubclass(type(values), base)
+
+
+def _from_polars(wanted: _Wanted, series: Any) -> Any:
+    import pyarrow as pa  # pyarrow is loaded only where there are frames
+
+    name = series.dtype.base_type().__name__  # the whole of it may list categories, which are data
+    if name not in _POLARS_DTYPES:
+        raise CatalogError(f"dtype {name} {_UNSUPPORTED}")
+    return _from_arrow(wanted, pa.chunked_array(series))
 
 
 def _from_arrow(wanted: _Wanted, column: Any) -> Any:
@@ -247,40 +291,61 @@ def _from_numpy(wanted: _Wanted, values: np.ndarray[Any, Any]) -> Any:
         # numpy has no missing integers: with one missing entry they are floats. Whether they are is
         # therefore data, and both are one type unless it is stated.
         wanted = wanted.or_else(wanted.implied or Type.REAL)
-    if values.dtype.kind == "M" and np.datetime_data(values.dtype) not in _PLAIN_UNITS:
-        values = _moments(values)
-    elif values.dtype.kind == "f":
+    if values.dtype.kind == "M":
+        return _from_moments(wanted, values)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        if wanted.stated is Type.INTEGER:  # a double would hold less
+            return _one_by_one(wanted, values.tolist(), f"dtype {values.dtype}")
         with np.errstate(over="ignore"):  # a number beyond the largest double is infinite
             values = values.astype(np.float64)
     return _from_arrow(wanted, pa.array(values.astype(values.dtype.newbyteorder("="))))
 
 
-def _moments(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return moments of any unit as microseconds; those outside the years 1 to 9999 are missing."""
-    coarse = np.datetime_data(values.dtype)[0] in ("Y", "M", "W")
-    days = values if coarse else values.astype("M8[D]")
-    first, last = (np.datetime64(day).astype(days.dtype) for day in ("0001-01-01", "9999-12-31"))
-    inside = (days >= first) & (days <= last)
-    return np.where(inside, values, np.datetime64("NaT")).astype("M8[us]")
+def _from_moments(wanted: _Wanted, values: np.ndarray[Any, Any]) -> Any:
+    """Return moments; those of days alone are days. Arrow would wrap days around at 32 bits."""
+    import pyarrow as pa  # pyarrow is loaded only where there are frames
+
+    if np.datetime_data(values.dtype) in _PLAIN_UNITS:
+        return _from_arrow(wanted, pa.array(values.astype(values.dtype.newbyteorder("="))))
+    made = pa.array(moments(values))
+    if np.datetime_data(values.dtype) == ("D", 1):
+        made = plain(made, Type.DATE)
+    return _from_arrow(wanted, made)
 
 
 def _from_pandas(wanted: _Wanted, series: Any) -> Any:
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     dtype, label = series.dtype, f"dtype {series.dtype}"
-    if label == "dtype category":  # what categories there are is data, so they become no keys
-        dtype = dtype.categories.dtype
-        if _is_loose(dtype):
-            wanted = wanted.or_else(Type.TEXT)
-    elif isinstance(dtype, np.dtype):
+    if type(dtype).__name__ == "CategoricalDtype":
+        # What categories there are is data, so they become no keys.
+        return _from_categories(wanted, series)
+    if isinstance(dtype, np.dtype):
         return _from_numpy(wanted, series.to_numpy())
     if _is_loose(dtype):
         is_text = type(dtype).__name__ == "StringDtype"
         known = wanted.or_else(Type.TEXT) if is_text else wanted
         return _one_by_one(known, series.tolist(), label)
-    if type(dtype).__name__ in ("PeriodDtype", "IntervalDtype", "SparseDtype"):
-        raise CatalogError(f"{label} {_UNSUPPORTED}")
+    if type(dtype).__module__.partition(".")[0] != "pandas" or (
+        type(dtype).__name__ not in _PANDAS_DTYPES
+    ):
+        # The whole of it may hold a value, such as the one that a sparse column leaves out.
+        raise CatalogError(f"dtype {type(dtype).__name__} {_UNSUPPORTED}")
+    if type(dtype).__name__ == "DatetimeTZDtype":  # the zone may be any object; UTC is behind it
+        return _from_numpy(wanted, series.to_numpy(dtype=f"M8[{dtype.unit}]"))
     return _from_arrow(wanted, pa.Array.from_pandas(series))
+
+
+def _from_categories(wanted: _Wanted, series: Any) -> Any:
+    """Return categories, which are read like any column, at the places that have them."""
+    import pyarrow as pa  # pyarrow is loaded only where there are frames
+
+    held = getattr(series, "array", series)
+    if _is_loose(held.categories.dtype):
+        wanted = wanted.or_else(Type.TEXT)
+    categories = _from_pandas(wanted._replace(public=True), held.categories)
+    places = pa.array(held.codes, mask=held.codes < 0)
+    return categories.cast(_ANY_LENGTH.get(str(categories.type), categories.type)).take(places)
 
 
 def _is_loose(dtype: Any) -> bool:
@@ -320,8 +385,10 @@ def _refuse_unit(held: Any, frame: object, unit: str) -> None:
             f"the unit column {unit!r} holds real numbers, as pandas makes of whole numbers when "
             f"some are missing; convert it, as in df[{unit!r}].astype('Int64')"
         )
-    held_as = _columns(frame)[unit]
-    if "uint64" in str(getattr(held_as, "dtype", getattr(held_as, "type", ""))).casefold():
+    column = _columns(frame)[unit]
+    kind = getattr(column, "dtype", getattr(column, "type", ""))
+    kind = getattr(getattr(kind, "categories", None), "dtype", kind)
+    if "uint64" in str(kind).casefold():
         raise CatalogError(
             f"the unit column {unit!r} is of type uint64, whose larger half does not fit into 64 "
             "bits with a sign; convert the ids to int64 or to text"

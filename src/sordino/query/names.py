@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -11,6 +12,7 @@ from sordino.errors import CatalogError
 from sordino.query.catalog import Column, Table
 
 LONGEST_NAME = 200
+_PLAIN = re.compile(r"[\w*-]+")
 LONGEST_SPACE = 100  # of an id space: it has to fit into the anchor of a ledger
 
 Named = TypeVar("Named", Table, Column)
@@ -39,19 +41,26 @@ def about(where: str) -> Iterator[None]:
 
 
 def among(names: Iterable[str]) -> str:
-    """Return a list of names for a message."""
-    return ", ".join(sorted(names)) or "none"
+    """Return a list of names for a message, in which it is seen where each of them ends.
+
+    >>> among(["city, big", "age", "note "])
+    "age, 'city, big', 'note '"
+    """
+    return ", ".join(name if _PLAIN.fullmatch(name) else repr(name) for name in sorted(names)) or (
+        "none"
+    )
 
 
 def check_name(what: str, name: object) -> None:
     """Refuse what cannot be the name of a table, a column or an id space."""
     longest = LONGEST_NAME if what != "id space" else LONGEST_SPACE
     fits = isinstance(name, str) and 0 < len(name) <= longest and name.isprintable()
-    if not fits or str(name).strip() != name:
+    if not fits or not str(name).strip():
         raise CatalogError(
-            f"the {what} name must be printable text of at most {longest} characters "
-            f"without spaces around it, got {name!r}"
+            f"the {what} name must be printable text of at most {longest} characters, got {name!r}"
         )
+    if what != "column" and str(name).strip() != name:  # columns are named by their sources
+        raise CatalogError(f"the {what} name must have no spaces around it, got {name!r}")
     if what == "table" and "." in str(name):
         raise CatalogError(f"the name of a table must not have a dot in it, got {name!r}")
 

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from sordino.errors import CatalogError
 from sordino.query.arrow import type_of
 from sordino.query.catalog import CsvFile, DuckdbTable, Frame, ParquetFile, Source
+from sordino.query.endings import check_no_folder
+from sordino.query.names import among
 from sordino.query.types import Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LONGEST_HEADER = 1_000_000  # bytes
 SEPARATORS = ",;\t|"
 
 
@@ -40,11 +40,12 @@ Schema: TypeAlias = "tuple[Found, ...]"
 class Reader:
     """How a DuckDB file is read; the engine has it, and hands it down.
 
-    ``schemas`` gives the schema of every table of a file, by name; ``column`` the Arrow column of
-    a file, a table and a name.
+    ``schemas`` gives the schema of every table of a file, by name, and ``views`` the names of its
+    views, which are not read; ``column`` gives the Arrow column of a file, a table and a name.
     """
 
     schemas: Callable[[Path], dict[str, Schema]]
+    views: Callable[[Path], tuple[str, ...]]
     column: Callable[[Path, str, str], Any]
 
 
@@ -57,7 +58,7 @@ def schema_of(source: Source, reader: Reader | None = None) -> Schema | None:
         case ParquetFile():
             return parquet_schema(source.path)
         case CsvFile():
-            return tuple(Found(n, None, "") for n in csv_header(source.path, source.separator))
+            return tuple(Found(name, None, "") for name in csv_names(source))
         case Frame():
             return arrow_schema(source.table.schema)
         case DuckdbTable():
@@ -66,20 +67,61 @@ def schema_of(source: Source, reader: Reader | None = None) -> Schema | None:
 
 
 def parquet_schema(path: Path) -> Schema:
-    """Return the columns of a Parquet file; of several files, those of the first that has any."""
+    """Return the columns of a Parquet file; of several files, those that all of them have.
+
+    Files may hold one column in different types, as programs write them that choose a type by what
+    a month has; it then has the type that takes in all of them.
+    """
+    schemas = [_footer(file) for file in parquet_files(path)]
+    first, *others = schemas
+    return tuple(
+        _together(name, [schema[name] for schema in schemas])
+        for name in first
+        if all(name in schema for schema in others)
+    )
+
+
+def _footer(path: Path) -> dict[str, Found]:
+    """Return the columns of one file by name; no two may be called alike."""
     import pyarrow as pa  # pyarrow is loaded only where files are read
     import pyarrow.parquet as pq
 
     try:
-        return arrow_schema(pq.read_schema(parquet_files(path)[0]))
+        columns = arrow_schema(pq.read_schema(path))
     except OSError as error:
         raise CatalogError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
     except pa.ArrowException:
         raise CatalogError(f"{str(path)!r} is not a Parquet file") from None
+    names: set[str] = set()
+    for column in columns:
+        if column.name.lower() in names:
+            raise CatalogError(
+                f"{str(path)!r} has several columns that are called {column.name!r}, or differ "
+                "from it in upper and lower case alone; rename them"
+            )
+        names.add(column.name.lower())
+    return {column.name: column for column in columns}
+
+
+def _together(name: str, columns: list[Found]) -> Found:
+    """Return one column for those of several files; one without any value says nothing of it."""
+    some = [column for column in columns if column.held != "null"] or columns
+    kinds = {column.type for column in some}
+    kind = next((wide for narrow, wide in _WIDER if kinds <= narrow), None)
+    return Found(name, kind, " or ".join(dict.fromkeys(column.held for column in some)))
+
+
+_WIDER: tuple[tuple[frozenset[Type], Type], ...] = (
+    *((frozenset({kind}), kind) for kind in Type),
+    (frozenset({Type.INTEGER, Type.REAL}), Type.REAL),
+    (frozenset({Type.DATE, Type.TIMESTAMP}), Type.TIMESTAMP),
+    (frozenset(Type), Type.TEXT),
+)
 
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the files that a path or a pattern such as ``visits/*.parquet`` means, sorted."""
+    check_no_folder(path)
     if not any(sign in str(path) for sign in "*?["):
         found = [path] if path.exists() else []
     else:
@@ -88,6 +130,8 @@ def parquet_files(path: Path) -> list[Path]:
         found = sorted(anchor.glob(str(parts)))
     if not found:
         raise CatalogError(f"there is no file {str(path)!r}")
+    for file in found:
+        check_no_folder(file)
     return found
 
 
@@ -96,37 +140,14 @@ def arrow_schema(schema: pa.Schema) -> Schema:
     return tuple(Found(field.name, type_of(field.type), str(field.type)) for field in schema)
 
 
-def csv_header(path: Path, separator: str) -> list[str]:
-    """Return the names in the first line of a CSV file; values are no names."""
-    line = first_line(path)
-    try:
-        names = next(csv.reader([line], delimiter=separator), [])
-    except csv.Error:
-        names = []
-    if not names or any(not name.strip() or _is_number(name) for name in names):
-        raise CatalogError(
-            f"the first line of {str(path)!r} must name its columns, and no name may be empty or "
-            "a number"
-        )
-    return names
+def csv_names(source: CsvFile) -> tuple[str, ...]:
+    """Return the names in the header of a CSV file; of several files, those that all have."""
+    from sordino.query.csv_files import read_header  # pyarrow is loaded only where files are read
 
-
-def first_line(path: Path) -> str:
-    """Return the first line of a file, which must be text."""
-    try:
-        with path.open("rb") as file:
-            line = file.readline(LONGEST_HEADER)
-    except FileNotFoundError:
-        raise CatalogError(f"there is no file {str(path)!r}") from None
-    except OSError as error:
-        raise CatalogError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
-    try:
-        text = line.decode("utf-8-sig").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise CatalogError(f"{str(path)!r} must be text in UTF-8") from None
-    if not text or "\0" in text:
-        raise CatalogError(f"{str(path)!r} must be a CSV file with a header of column names")
-    return text
+    first, *others = (
+        read_header(replace(source, path=path)) for path in parquet_files(source.path)
+    )
+    return tuple(name for name in first if all(name in other for other in others))
 
 
 def separator_of(header: str) -> str:
@@ -138,23 +159,21 @@ def separator_of(header: str) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _duckdb_schema(source: DuckdbTable, reader: Reader) -> Schema:
     if not source.path.exists():
         raise CatalogError(f"there is no file {str(source.path)!r}")
+    check_no_folder(source.path)
     tables = reader.schemas(source.path)
     for name, schema in tables.items():
         if name.casefold() == source.table.casefold():
             return schema
+    if any(view.casefold() == source.table.casefold() for view in reader.views(source.path)):
+        raise CatalogError(
+            f"{source.table!r} is a view, which may mix rows of several people or fail on a value; "
+            f"store its rows, by CREATE TABLE ... AS FROM {source.table}, and declare that table"
+        )
     raise CatalogError(
-        f"{str(source.path)!r} has no table {source.table!r}; there are {', '.join(sorted(tables))}"
+        f"{str(source.path)!r} has no table {source.table!r}; there are {among(tables)}"
     )
 
 

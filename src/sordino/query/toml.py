@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,38 +17,65 @@ from sordino.query.catalog import (
     Book,
     Catalog,
     Column,
-    CsvFile,
     DuckdbTable,
     ForeignKey,
     Limits,
+    Log,
     ParquetFile,
     Purse,
     Source,
     Table,
 )
-from sordino.query.links import PEOPLE
+from sordino.query.csv_options import OPTIONS, csv_file
+from sordino.query.endings import check_ending, is_data
+from sordino.query.links import PEOPLE, resolved
+from sordino.query.mistakes import Mistakes
 from sordino.query.names import about, reference
 from sordino.query.schemas import parquet_schema
 from sordino.query.types import Type
 from sordino.query.values import keys_between, read_type
 
-_FILE = ("budget", "ledger", "analysts", "tables")
+_FILE = ("budget", "ledger", "log", "analysts", "tables")
 _BUDGET = ("epsilon", "delta", "rho", "currency", "question")
 _LEDGER = ("file", "postgres", "anchor", "key")
+_LOG = ("file", "level")
 _ANALYST = ("share", "reserved")
 _TABLE = (
-    *("parquet", "csv", "separator", "duckdb", "table"),
+    *("parquet", "csv", *OPTIONS, "duckdb", "table"),
     *("unit", "parent", "via", "people", "limits", "public", "columns"),
 )
 _COLUMN = ("type", "bounds", "keys", "keys_from", "other")
 _LIMITS = ("rows", "groups", "rows_per_group")
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file says, and all mistakes; the catalog is there if there are none.
+
+    ``tables`` are those that are right by themselves.
+    """
+
+    catalog: Catalog | None
+    tables: tuple[Table, ...]
+    mistakes: tuple[str, ...]
+
+
 def read_catalog(path: str | Path) -> Catalog:
     """Read and check a catalog; paths of files in it are relative to it.
 
     The files themselves are not opened, but for the schema of a public Parquet file whose columns
-    are not declared.
+    are not declared. The first mistake is told.
+    """
+    reading = read_all(path)
+    if reading.catalog is None:
+        raise CatalogError(reading.mistakes[0])
+    return reading.catalog
+
+
+def read_all(path: str | Path) -> Reading:
+    """Read a catalog and tell everything that is wrong with it.
+
+    Raises CatalogError if there is no such file, or if it is no TOML.
     """
     path = Path(path)
     try:
@@ -60,33 +88,65 @@ def read_catalog(path: str | Path) -> Catalog:
     except OSError as error:
         raise CatalogError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
+        _check_no_data(path)
         raise CatalogError(f"{path.name} must be text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
+        _check_no_data(path)
         said = str(error)
         raise CatalogError(f"{path.name} is not TOML: {said[:1].lower()}{said[1:]}") from None
-    with about(path.name):
-        return _catalog(found, path)
+    mistakes = Mistakes()
+    catalog, tables = _catalog(found, path, mistakes)
+    told = tuple(f"{path.name}: {mistake}" for mistake in mistakes)
+    return Reading(None if told else catalog, tuple(tables), told)
 
 
-def _catalog(found: dict[str, Any], path: Path) -> Catalog:
-    _check_entries("the file", found, _FILE)
-    tables = _section("tables", found.get("tables", {}))
-    made = [_table(name, entries, path.parent) for name, entries in tables.items()]
-    return declare.catalog(
-        made,
-        _purses(found.get("budget", {})),
-        path=path,
-        analysts=_analysts(found.get("analysts", {})),
-        book=_book(found.get("ledger", {}), path.parent),
-    )
+def _check_no_data(path: Path) -> None:
+    if is_data(path):
+        raise CatalogError(
+            f"{path.name!r} holds data, and is no catalog; draft one with 'sordino init "
+            f"{path.name}', and open that"
+        ) from None
 
 
-def _analysts(found: object) -> list[Analyst]:
-    made = []
-    for name, part in _section("analysts", found).items():
-        entries = _section(f"analyst {name!r}", part)
-        _check_entries(f"analyst {name!r}", entries, _ANALYST)
-        made.append(books.analyst(name, **entries))
+def _catalog(
+    found: dict[str, Any], path: Path, mistakes: Mistakes
+) -> tuple[Catalog | None, list[Table]]:
+    _check_entries("the file", found, _FILE, mistakes)
+    sections: dict[str, Any] = {}
+    with mistakes.caught():
+        sections = _section("tables", found.get("tables", {}))
+    read = [_table(name, part, path.parent, mistakes) for name, part in sections.items()]
+    tables = [table for table in read if table is not None]
+    purses = _purses(found.get("budget", {}), mistakes)
+    analysts = _analysts(found.get("analysts", {}), mistakes)
+    book = None
+    with mistakes.caught():
+        book = _book(found.get("ledger", {}), path.parent)
+    log = None
+    with mistakes.caught():
+        log = _log(found["log"], path.parent) if "log" in found else None
+    if not mistakes:
+        unlinked = Catalog(tuple(tables))
+        for table in tables:
+            with mistakes.caught():
+                resolved(unlinked, table)
+    if not mistakes:
+        with mistakes.caught():
+            made = declare.catalog(tables, purses, path=path, analysts=analysts, book=book, log=log)
+            return made, tables
+    return None, tables
+
+
+def _analysts(found: object, mistakes: Mistakes) -> list[Analyst]:
+    made: list[Analyst] = []
+    sections: dict[str, Any] = {}
+    with mistakes.caught():
+        sections = _section("analysts", found)
+    for name, part in sections.items():
+        with mistakes.caught():
+            entries = _section(f"analyst {name!r}", part)
+            _check_entries(f"analyst {name!r}", entries, _ANALYST)
+            made.append(books.analyst(name, **entries))
     return made
 
 
@@ -96,19 +156,30 @@ def _book(found: object, folder: Path) -> Book:
     return books.book(folder, **{name: _text(entries, name) for name in entries})
 
 
-def _purses(found: object) -> Purse | dict[str, Purse]:
+def _log(found: object, folder: Path) -> Log:
+    entries = _section("log", found)
+    _check_entries("log", entries, _LOG)
+    return books.log(folder, **entries)
+
+
+def _purses(found: object, mistakes: Mistakes) -> Purse | dict[str, Purse]:
     """Return the budget, or one for each id space."""
-    budget = _section("budget", found)
+    budget: dict[str, Any] = {}
+    with mistakes.caught():
+        budget = _section("budget", found)
     nested = {name: part for name, part in budget.items() if isinstance(part, dict)}
     if not nested:
-        return _purse(budget) if budget else {}
-    if len(nested) < len(budget):
-        raise CatalogError(
-            "budget: state one budget, or one for each id space as in [budget.people], not both"
-        )
-    purses = {}
+        with mistakes.caught():
+            return _purse(budget) if budget else {}
+        return {}
+    purses: dict[str, Purse] = {}
+    with mistakes.caught():
+        if len(nested) < len(budget):
+            raise CatalogError(
+                "budget: state one budget, or one for each id space as in [budget.people], not both"
+            )
     for name, part in nested.items():
-        with about(f"budget.{name}"):
+        with mistakes.caught(f"budget.{name}"):
             purses[name] = _purse(part)
     return purses
 
@@ -118,29 +189,44 @@ def _purse(entries: dict[str, Any]) -> Purse:
     return declare.purse(**entries)
 
 
-def _table(name: str, found: object, folder: Path) -> Table:
-    with about(f"table {name!r}"):
+def _table(name: str, found: object, folder: Path, mistakes: Mistakes) -> Table | None:
+    """Return a table that is right by itself, or None and what is wrong with it."""
+    where = f"table {name!r}"
+    before = len(mistakes)
+    entries: dict[str, Any] = {}
+    with mistakes.caught(where):
         entries = _section("it", found)
-        _check_entries("it", entries, _TABLE)
-        public = entries.get("public", False)
-        if not isinstance(public, bool):
-            raise CatalogError("public must be true or false")
+    if len(mistakes) > before:
+        return None
+    _check_entries("it", entries, _TABLE, mistakes, where)
+    public, parent, limits, unit, people = False, None, Limits(), None, PEOPLE
+    source: Source | None = None
+    with mistakes.caught(where):
+        public = _flag(entries, "public")
+    with mistakes.caught(where):
         source = _source(entries, folder)
-        columns = _columns(entries.get("columns"), source, public=public)
+    columns = _columns(entries.get("columns"), source, where, mistakes, public=public)
+    with mistakes.caught(where):
         parent = _parent(entries)
+    with mistakes.caught(where):
         limits = _limits(entries.get("limits", {}))
+    with mistakes.caught(where):
         unit = _text(entries, "unit")
         people = _text(entries, "people") or PEOPLE
-    return declare.table(
-        name,
-        source,
-        columns,
-        unit=unit,
-        parent=parent,
-        people=people,
-        limits=limits,
-        public=public,
-    )
+    if len(mistakes) > before or source is None:
+        return None
+    with mistakes.caught():
+        return declare.table(
+            name,
+            source,
+            columns,
+            unit=unit,
+            parent=parent,
+            people=people,
+            limits=limits,
+            public=public,
+        )
+    return None
 
 
 def _source(entries: Mapping[str, Any], folder: Path) -> Source:
@@ -152,26 +238,34 @@ def _source(entries: Mapping[str, Any], folder: Path) -> Source:
     if not name:
         raise CatalogError(f"{kind} must be the name of a file")
     path = folder / name
-    if "separator" in entries and kind != "csv":
-        raise CatalogError("separator is for csv files; leave it out")
+    options = {option: entries[option] for option in OPTIONS if option in entries}
+    if options and kind != "csv":
+        raise CatalogError(f"{next(iter(options))} is for csv files; leave it out")
     if ("table" in entries) != (kind == "duckdb"):
         raise CatalogError("table names a table in a duckdb file; state both or neither")
+    if kind == "csv":
+        return csv_file(path, **options)
+    check_ending(path, kind)
     if kind == "parquet":
         return ParquetFile(path)
-    if kind == "duckdb":
-        return DuckdbTable(path, _text(entries, "table") or "")
-    separator = _text(entries, "separator") or ","
-    if len(separator) != 1 or separator in '"\n\r':
-        raise CatalogError("separator must be one character, such as ';'")
-    return CsvFile(path, separator)
+    return DuckdbTable(path, _text(entries, "table") or "")
 
 
-def _columns(found: object, source: Source, *, public: bool) -> list[Column]:
-    if found is None:
-        if public and isinstance(source, ParquetFile):
-            return _public_columns(source)
-        raise CatalogError("state its columns with their types, under [tables.<name>.columns]")
-    return [_column(name, entry) for name, entry in _section("columns", found).items()]
+def _columns(
+    found: object, source: Source | None, where: str, mistakes: Mistakes, *, public: bool
+) -> list[Column]:
+    sections: dict[str, Any] = {}
+    with mistakes.caught(where):
+        if found is None:
+            if public and isinstance(source, ParquetFile):
+                return _public_columns(source)
+            raise CatalogError("state its columns with their types, under [tables.<name>.columns]")
+        sections = _section("columns", found)
+    columns: list[Column] = []
+    for name, entry in sections.items():
+        with mistakes.caught(where):
+            columns.append(_column(name, entry))
+    return columns
 
 
 def _public_columns(source: ParquetFile) -> list[Column]:
@@ -233,7 +327,25 @@ def _text(entries: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
-def _check_entries(where: str, entries: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _flag(entries: Mapping[str, Any], name: str) -> bool:
+    value = entries.get(name, False)
+    if not isinstance(value, bool):
+        raise CatalogError(f"{name} must be true or false")
+    return value
+
+
+def _check_entries(
+    what: str,
+    entries: Mapping[str, Any],
+    known: tuple[str, ...],
+    mistakes: Mistakes | None = None,
+    where: str = "",
+) -> None:
     for name in entries:
-        if name not in known:
-            raise CatalogError(f"{where} has no entry {name!r}; there are {', '.join(known)}")
+        if name in known:
+            continue
+        error = CatalogError(f"{what} has no entry {name!r}; there are {', '.join(known)}")
+        if mistakes is None:
+            raise error
+        with mistakes.caught(where):
+            raise error

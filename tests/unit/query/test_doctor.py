@@ -2,7 +2,7 @@
 """The doctor finds what is doubtful, from declarations and schemas alone."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -166,6 +166,41 @@ def test_files_are_looked_for_and_their_columns_compared(tmp_path: Path) -> None
     for source in (*there, *gone):
         made = catalog([table("t", source, columns, unit="id", limits=FEW)], purse(**BUDGET))
         assert [f.severity for f in check(made, READER)] == ["error"] * (source in gone), source
+
+
+Files: TypeAlias = ParquetFile | CsvFile | DuckdbTable
+
+
+def _told(source: Files) -> Finding:
+    columns = [column("id", "integer")]
+    made = catalog([table("t", source, columns, unit="id", limits=FEW)], purse(**BUDGET))
+    return only(check(made, READER), Severity.ERROR)
+
+
+@pytest.mark.parametrize("name", ["parts", "parts.csv", "parts.parquet"])
+def test_a_folder_is_told_how_its_files_are_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    path = tmp_path / name
+    sources: list[Files] = [ParquetFile(path), CsvFile(path), DuckdbTable(path, "t")]
+    for source in (*sources, CsvFile(tmp_path / "p*")):
+        finding = _told(source)
+        assert finding.message == f"{name!r} is a folder"
+        assert finding.hint == f"name the files in it, as in '{name}/*.parquet'"
+    (tmp_path / name / "1.csv").write_text("id\n", "utf-8")
+    assert _told(sources[1]).hint == f"name the files in it, as in '{name}/*.csv'"
+
+
+@pytest.mark.parametrize(("sign", "written"), [(";", '";"'), ("\t", r'"\t"'), ("|", '"|"')])
+def test_a_header_with_another_separator_is_told_it(
+    tmp_path: Path, sign: str, written: str
+) -> None:
+    (tmp_path / "x.csv").write_text(sign.join(["id", "age", "city"]) + "\n", "utf-8")
+    assert _told(CsvFile(tmp_path / "x.csv")).hint.endswith(f"state separator = {written}")
+
+
+def test_it_is_seen_where_a_name_ends(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('"city, big",id ,age\n', "utf-8")
+    assert _told(CsvFile(tmp_path / "x.csv")).hint == "there are age, 'city, big', 'id '"
 
 
 def test_a_duckdb_file_is_left_alone_without_a_reader(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables in memory have the types of their schema, and no value makes reading them fail."""
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pandas.api.extensions import (  # type: ignore[import-untyped]
+    ExtensionArray,
+    ExtensionDtype,
+)
 
 from sordino.errors import CatalogError
 from sordino.query.catalog import Catalog, Frame
@@ -123,7 +128,7 @@ def test_what_is_declared_implies_the_type_where_the_schema_does_not() -> None:
     assert kinds == [Type.TEXT, Type.REAL, Type.TEXT, Type.DATE, Type.INTEGER]
     source = catalog.tables[0].source
     assert isinstance(source, Frame)
-    assert source.table["id"].to_pylist() == ["1", str(UUID(int=2)), "1"]
+    assert source.table["id"].to_pylist() == ["\x001", f"\0{UUID(int=2)}", "\x001"]
     assert source.table["age"].to_pylist() == [1.0, 2.5, None]
     held = {"id": np.array([1, 2]), "age": np.array([1, 2])}
     typed = frame_catalog(held, unit="id", bounds={"age": (0, 9)}, epsilon=1)
@@ -204,7 +209,29 @@ def test_moments_with_a_zone_become_utc_without_one() -> None:
         ({"x": np.zeros(2), "y": np.zeros(3)}, "the same length"),
         ({}, "at least one column"),
         ("visits.csv", "a table in memory must be"),
-        (pl.LazyFrame({"x": [1]}), "a table in memory must be"),
+        ("flights.csv", "read the file first, as with pandas.read_csv, or draft a catalog"),
+        (Path("flights.csv"), "or draft a catalog for it with 'sordino init'"),
+        (pl.LazyFrame({"x": [1]}), "not a value of type LazyFrame; read it first, with .collect()"),
+        (pa.table({"x": [1]}).to_reader(), "may be turned into an Arrow table first"),
+        (pa.table([[1], [2]], names=["x", "x"]), "must be text and differ, got 'x'"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), "must be text and differ, got 'x'"),
+        (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("x", 1)])), "must be text"),
+        ({"x": pd.DataFrame({"x": [1]})}, "an array or a list"),
+        ({"x": np.ma.masked_array([1])}, "without a mask"),
+        ({"x": np.zeros(2, "i4,i4")}, "is not supported"),
+        ({"x": np.zeros(2, "S3")}, "dtype |S3 is not supported"),
+        ({"x": np.zeros(2, "m8[s]")}, "dtype timedelta64[s] is not supported"),
+        ({"x": pd.Series([0, 1], dtype="Sparse[int]")}, "is not supported"),
+        ({"x": pd.Series([pd.Interval(0, 1)])}, "is not supported"),
+        ({"x": pd.Series(pd.Categorical([pd.Interval(0, 1)]))}, "dtype IntervalDtype"),
+        ({"x": pd.Series(pd.Categorical([pd.Period("2020")]))}, "dtype PeriodDtype"),
+        ({"x": pl.Series([object()], dtype=pl.Object)}, "dtype Object is not supported"),
+        ({"x": pl.Series([1], dtype=pl.Int128)}, "dtype Int128 is not supported"),
+        ({"x": pl.Series([[1]])}, "dtype List is not supported"),
+        ({"x": pl.Series([timedelta(1)])}, "is not supported"),
+        ({"x": pa.array([b"x"])}, "the Arrow type binary is not supported"),
+        ({"x": pa.RunEndEncodedArray.from_arrays([1], ["a"])}, "is not supported"),
+        ({"x": pa.array([1], pa.int8()).cast(pa.bool8())}, "bool8> is not supported"),
     ],
 )
 def test_what_cannot_be_a_table_is_refused_by_its_schema(frame: object, said: str) -> None:
@@ -259,3 +286,75 @@ def test_a_frame_with_all_there_is_to_declare_becomes_a_catalog() -> None:
     assert catalog.tables[1].public
     assert str(catalog.purse("people").budget.cap) == "epsilon 1"
     assert "f" not in repr(table.source).replace("Frame", "")
+
+
+class Foreign(ExtensionArray):  # type: ignore[misc]
+    """An array of a class that pandas does not know, with a type guessed from values."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    dtype = type("ForeignDtype", (ExtensionDtype,), {"name": "foreign", "type": object})()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __arrow_array__(self, type: object = None) -> Any:  # noqa: A002  # the name pyarrow uses
+        del type
+        return pa.array(self.values)
+
+
+def test_an_array_that_guesses_its_type_from_values_is_refused() -> None:
+    for values in ([1], ["x"]):
+        assert "dtype ForeignDtype is not supported" in refused({"x": Foreign(values)})
+
+
+def test_a_frame_of_a_derived_class_is_read_as_pandas_reads_it() -> None:
+    class Derived(pd.DataFrame):  # type: ignore[misc]
+        """A frame that says it can be streamed as Arrow, which guesses types of objects."""
+
+    frame = Derived({"x": pd.Series([1, None], dtype=object)})
+    assert "tells nothing of its type" in refused(frame)
+
+
+def test_categories_are_read_like_columns() -> None:
+    text = pd.Categorical(["a", None, "a"], categories=pd.Index(["a", "\ud800"], dtype=object))
+    assert column(text).to_pylist() == ["a", None, "a"]
+    mixed = pd.Categorical([1, "1", 1.5], categories=pd.Index([1, "1", 1.5], dtype=object))
+    assert column(mixed).to_pylist() == ["\x001", "1", "\x003/2"]
+    moments = pd.Series(pd.Categorical(pd.to_datetime(["2020-01-01"]).tz_localize("UTC")))
+    assert column(moments).to_pylist() == [datetime(2020, 1, 1)]
+    assert "of type uint64" in refused(
+        {"id": pd.Series(pd.Categorical(np.array([1], "u8")))}, unit="id"
+    )
+
+
+def test_long_doubles_become_integers_exactly() -> None:
+    if np.finfo(np.longdouble).nmant < 63:
+        pytest.skip("a long double is a double here")
+    odd = np.array([2**62 + 1, 0.5, np.inf, np.nan], dtype=np.longdouble)
+    odd[0] = np.longdouble(2**62) + 1
+    assert column(odd, "integer").to_pylist() == [2**62 + 1, None, None, None]
+    assert "holds real numbers" in refused({"id": odd}, unit="id")
+
+
+def test_days_of_numpy_beyond_32_bits_are_missing() -> None:
+    days = np.array([2**40, -(2**62), 5, np.iinfo("i8").min], "i8").view("M8[D]")
+    assert column(days).to_pylist() == [None, None, date(1970, 1, 6), None]
+    assert column(days, "timestamp").to_pylist() == [None, None, datetime(1970, 1, 6), None]
+
+
+def test_a_zone_of_any_class_is_read() -> None:
+    class Odd(tzinfo):
+        def utcoffset(self, when: datetime | None) -> timedelta:
+            del when
+            return timedelta(minutes=1)
+
+        def dst(self, when: datetime | None) -> None:
+            del when
+
+        def tzname(self, when: datetime | None) -> None:
+            del when
+
+    series = pd.Series([datetime(2020, 1, 1)]).dt.tz_localize("UTC").dt.tz_convert(Odd())
+    assert column(series).to_pylist() == [datetime(2020, 1, 1)]

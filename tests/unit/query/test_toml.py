@@ -11,7 +11,7 @@ import pytest
 
 from sordino.errors import CatalogError
 from sordino.query.catalog import CsvFile, DuckdbTable, ForeignKey, Limits, ParquetFile
-from sordino.query.toml import read_catalog
+from sordino.query.toml import read_all, read_catalog
 from sordino.query.types import Range, Type
 
 HOSPITAL = """
@@ -123,7 +123,7 @@ TABLE = '[budget]\nepsilon = 1\n[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns 
         (
             "[budget]",
             "[budge]",
-            "the file has no entry 'budge'; there are budget, ledger, analysts, tables",
+            "the file has no entry 'budge'; there are budget, ledger, log, analysts, tables",
         ),
         ("epsilon = 1", "eps = 1", "has no entry 'eps'; there are epsilon, delta, rho, currency"),
         ("epsilon = 1", "epsilon = nan", "budget: epsilon must be a positive number"),
@@ -140,7 +140,27 @@ TABLE = '[budget]\nepsilon = 1\n[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns 
         ('csv = "t.csv"', "", "exactly one of parquet, csv and duckdb"),
         ('csv = "t.csv"', 'csv = "t.csv"\nparquet = "x"', "exactly one of"),
         ('csv = "t.csv"', 'csv = ""', "csv must be the name of a file"),
-        ('csv = "t.csv"', 'csv = "t.csv"\nseparator = "ab"', "separator must be one character"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nseparator = "ab"', "separator must be one ASCII"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nquote = "ab"', 'one ASCII character, or "" for none'),
+        ('csv = "t.csv"', 'csv = "t.csv"\nquote = ","', "must be different characters"),
+        ('csv = "t.csv"', 'csv = "t.csv"\ndecimal = ";"', "decimal must be '.' or ',', got ';'"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nencoding = "rot13"', "encoding must be 'utf-8', 'utf"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nencoding = "iso2022_jp"', "that has no states"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nencoding = "utf-7"', "encoding must be"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nencoding = "raw_unicode_escape"', "encoding must be"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nnulls = "NA"', "nulls must be a list of texts"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nnulls = [1]', "nulls must be a list of"),
+        ('csv = "t.csv"', 'csv = "t.csv"\nmalformed = "no"', "must be 'refuse' or 'skip'"),
+        ('csv = "t.csv"', 'csv = "t.csv"\ndate_format = "%d.%m"', "must name a day by %d, %m and"),
+        ('csv = "t.csv"', 'csv = "t.csv"\ndate_format = "%d.%m.%Y %d"', "once each"),
+        ('csv = "t.csv"', 'csv = "t.csv"\ndate_format = "%x"', "date_format has %x; there are %d,"),
+        ('csv = "t.csv"', 'csv = "t.csv"\ndate_format = "%d%m%Y%H"', "must not name a time"),
+        ('csv = "t.csv"', 'csv = "t.csv"\ntimestamp_format = "%d%m%Y"', "must name a time too"),
+        ('csv = "t.csv"', 'csv = "t.csv"\ntimestamp_format = "%d%m%Y%S"', "must name the time by"),
+        ('csv = "t.csv"', 'csv = "t.xlsx"', "is an Excel workbook, which is not read; save each"),
+        ('csv = "t.csv"', 'csv = "t.jsonl"', "is JSON lines, which is not read; turn it into Parq"),
+        ('csv = "t.csv"', 'csv = "t.csv.zip"', "is an archive, which is not read; unpack it"),
+        ('csv = "t.csv"', 'parquet = "t.parquet.gz"', "is packed as a whole (.gz); unpack it"),
         ('csv = "t.csv"', 'parquet = "t"\nseparator = ";"', "separator is for csv files"),
         ('csv = "t.csv"', 'duckdb = "t.duckdb"', "state both or neither"),
         ('columns = { id = "text" }', "", "state its columns"),
@@ -174,6 +194,16 @@ def test_what_is_no_toml_is_told_the_line(tmp_path: Path) -> None:
     assert "line 2" in found
 
 
+@pytest.mark.parametrize("name", ["flights.csv", "flights.parquet", "flights.xlsx"])
+def test_data_in_place_of_a_catalog_is_told_how_to_draft_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"id,age\n1,2\n\xff")
+    with pytest.raises(CatalogError, match=f"holds data.*'sordino init {name}'"):
+        read_catalog(tmp_path / name)
+    (tmp_path / name).write_bytes(b"id,age\n1,2\n")
+    with pytest.raises(CatalogError, match=f"holds data.*'sordino init {name}'"):
+        read_catalog(tmp_path / name)
+
+
 def test_what_is_no_text_or_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="write one with 'sordino init'"):
         read_catalog(tmp_path / "nope.toml")
@@ -196,3 +226,68 @@ def test_the_example_of_the_page_is_a_catalog(tmp_path: Path) -> None:
     pq.write_table(pa.table({"name": ["a"]}), tmp_path / "cities.parquet")
     made = read_catalog(write(tmp_path, text))
     assert [table.name for table in made.tables] == ["visits", "prescriptions", "cities"]
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    text = """
+[budget]
+epsilon = -1
+
+[tables.a]
+csv = "a.csv"
+unit = 5
+odd = 1
+[tables.a.columns]
+id = "text"
+age = "int"
+ward = { type = "text", bounds = [0, 1] }
+
+[tables.b]
+parquet = "b.parquet"
+separator = ";"
+unit = "id"
+limits = { rows = 0 }
+[tables.b.columns]
+id = "integer"
+
+[tables.c]
+parquet = "c.parquet"
+unit = "id"
+[tables.c.columns]
+id = "integer"
+"""
+    reading = read_all(write(tmp_path, text))
+    assert reading.catalog is None
+    assert [table.name for table in reading.tables] == ["c"]
+    beginnings = [
+        "table 'a': it has no entry 'odd'",
+        "table 'a': column 'age': 'int' is not a type",
+        "table 'a': column 'ward': bounds are for numbers",
+        "table 'a': unit must be text",
+        "table 'b': separator is for csv files",
+        "table 'b': limits: rows must be",
+        "budget: epsilon must be",
+    ]
+    assert len(reading.mistakes) == len(beginnings)
+    for mistake, beginning in zip(reading.mistakes, beginnings, strict=True):
+        assert mistake.startswith(f"sordino.toml: {beginning}")
+    with pytest.raises(CatalogError) as first:
+        read_catalog(tmp_path / "sordino.toml")
+    assert str(first.value) == reading.mistakes[0]
+
+
+def test_links_that_lead_nowhere_are_told_for_each_table(tmp_path: Path) -> None:
+    tables = "".join(
+        f'[tables.{name}]\ncsv = "{name}.csv"\nparent = "nowhere.id"\nvia = "id"\n'
+        f'columns = {{ id = "integer" }}\n'
+        for name in "ab"
+    )
+    reading = read_all(write(tmp_path, "[budget]\nepsilon = 1\n" + tables))
+    assert [mistake.split(":")[1] for mistake in reading.mistakes] == [" table 'a'", " table 'b'"]
+
+
+def test_a_file_of_tabs_needs_no_word_about_its_separator(tmp_path: Path) -> None:
+    for name in ("t.tsv", "t.tsv.gz"):
+        source = read_catalog(write(tmp_path, TABLE.replace("t.csv", name))).tables[0].source
+        assert isinstance(source, CsvFile)
+        assert source.separator == "\t"
