@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
 
 import pytest
 
 from sordino.errors import QueryError
+from sordino.exact.shelf import Kept, Shelf
 from sordino.query.catalog import Limits
 from sordino.query.sql import parse
 from sordino.testing.trace import look, prepare
@@ -144,7 +144,8 @@ def _afterwards(site: Site, sql: str) -> Iterator[str]:
 def _forget(sites: list[Site]) -> None:
     """Let engines compile anew, by what is in force now."""
     for engine in (engine for site in sites for engine in site.engines):
-        engine._compiled = lru_cache(64)(engine._compile)
+        engine._compiled = Kept(engine._compile, Shelf(64, weigh=lambda _: 1))
+        engine._tried = Kept(engine._try, Shelf(64, weigh=lambda _: 1))
 
 
 def test_nothing_is_found_without_a_mutant(sites: list[Site]) -> None:

@@ -107,6 +107,8 @@ HELD: list[tuple[Any, Type, dict[Any, int]]] = [
     (pa.array(["x", "y", "x"]).dictionary_encode(), Type.TEXT, {"x": 2, "y": 1}),
     (pa.array(["a\0b", "ab", None], pa.large_string()), Type.TEXT, {"ab": 2, None: 1}),
     (pa.array(["y" * 10_001, "y" * 10_000]), Type.TEXT, {"y" * 10_000: 2}),
+    (pa.array(["\0" + "y" * 10_000, "y" * 9_999]), Type.TEXT, {"y" * 9_999: 2}),  # cut first
+    (pa.array(["\u00fc\0" * 9_000]), Type.TEXT, {"\u00fc" * 5_000: 1}),
     (pa.array([5_000_000, -800_000, 0], pa.date32()), Type.DATE, {date(1970, 1, 1): 1, None: 2}),
     (
         pa.array([datetime(2020, 1, 1, tzinfo=UTC), None], pa.timestamp("us", "UTC")),

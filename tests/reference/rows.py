@@ -92,9 +92,9 @@ def owned(table: Table, stored: Stored, catalog: Catalog) -> list[Row]:
     if table.parent is not None:
         parent = catalog.table(table.parent.parent)
         assert parent is not None
-        units: dict[Any, list[Any]] = {}
+        units: dict[Any, dict[Any, None]] = {}  # each unit once, however many rows it has
         for unit, row in owned(parent, stored, catalog):
-            units.setdefault(row[table.parent.parent_column], []).append(unit)
+            units.setdefault(row[table.parent.parent_column], {})[unit] = None
         key = table.parent.column
         return [
             (unit, row) for row in base if row[key] is not None for unit in units.get(row[key], ())

@@ -294,7 +294,7 @@ def base(value: Any, type_: Type) -> Any:
     if isinstance(made, float):
         return None if math.isnan(made) else made + 0.0
     if isinstance(made, str):
-        return made.replace("\0", "")[:10_000]
+        return made[:10_000].replace("\0", "")
     return made
 
 

@@ -60,7 +60,7 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Ke
     columns: dict[str, str] = {}
     prepared: dict[Part | Statistic, str] = {}
     for owner in _owners(bounded.parts):
-        text = _prepared(scope, owner)
+        text = _prepared(scope, owner, alone=not reader.tables.units)
         if text is not None:
             prepared[owner] = columns.setdefault(text, f"p{len(columns)}")
     named = [f"{text} AS {name}" for text, name in columns.items()]
@@ -105,8 +105,9 @@ def _value(scope: Scope, key: Key) -> str:
         start, width = writer.value(low * shrink, Type.REAL), high * shrink - low * shrink
     many, whole = writer.value(count, Type.REAL), writer.value(width, Type.REAL)
     place = writer.as_type(f"floor(({inside} - {start}) * {many} / {whole})", Type.INTEGER)
+    tested = writer.dialect.opaque.format(value)  # whatever a file says of its values
     return (
-        f"CASE WHEN {value} BETWEEN {first} AND {last} "
+        f"CASE WHEN {tested} BETWEEN {first} AND {last} "
         f"THEN LEAST({place}, {writer.value(bins.count - 1, Type.INTEGER)}) END"
     )
 
@@ -134,14 +135,14 @@ def _owners(parts: tuple[Part, ...]) -> list[Part | Statistic]:
     return owners
 
 
-def _prepared(scope: Scope, owner: Part | Statistic) -> str | None:
+def _prepared(scope: Scope, owner: Part | Statistic, *, alone: bool) -> str | None:
     match owner:
         case RowCount(argument=None) | UnitCount() | Crowded() | Cells():
             return None
         case RowCount(argument=argument):
             return None if argument is None else f"({scope.scalar(argument).text} IS NOT NULL)"
         case Total():
-            return _total(scope, owner)
+            return _total(scope, owner, alone=alone)
         case Distinct(argument=argument) | Votes(argument=argument):
             return scope.scalar(argument).text
         case Ranks():
@@ -149,9 +150,10 @@ def _prepared(scope: Scope, owner: Part | Statistic) -> str | None:
     assert_never(owner)
 
 
-def _total(scope: Scope, total: Total) -> str:
+def _total(scope: Scope, total: Total, *, alone: bool) -> str:
     argument = scope.scalar(total.argument)
-    steps = whole_steps(scope, argument, total.low, total.high, total.exponent)
+    alone = alone and total.power == 1
+    steps = whole_steps(scope, argument, total.low, total.high, total.exponent, alone=alone)
     if total.offset:
         steps = f"({steps} - {scope.writer.integer(total.offset)})"
     if total.power == 1:

@@ -105,19 +105,28 @@ class Tables:
         return self.writer.step("base", text)
 
     def _units(self, table: Table, column: str) -> str:
-        """Return the units of a table by the value of a column, uncut like the unit itself."""
-        via = self._column(table, column, whole=True)
-        source = self.bases[table.name].source
+        """Return the units of a table by the value of a column, uncut like the unit itself.
+
+        Each pair is there once, however many rows a unit has: a row below is one row for each unit.
+        """
         if table.each_row:
             name = self.inner_name(table, column)
             return select(["u", f"{name} AS via"], self._numbered(table))
+        via = self._column(table, column, whole=True)
+        source = self.bases[table.name].source
         if table.parent is None:
             unit = self._column(table, str(table.unit), whole=True)
-            return select([f"{unit} AS u", f"{via} AS via"], source, where=[f"{unit} IS NOT NULL"])
+            there = [f"{unit} IS NOT NULL"]
+            if via == unit:
+                units = select([f"{unit} AS u"], source, where=there, distinct=True)
+                return select(["u", "u AS via"], inner(units))
+            there.append(f"{via} IS NOT NULL")
+            return select([f"{unit} AS u", f"{via} AS via"], source, where=there, distinct=True)
         up = self._column(table, table.parent.column, whole=True)
         rows = inner(select([f"{up} AS up", f"{via} AS via"], source))
         above = inner(self._units(self.table(table.parent.parent), table.parent.parent_column))
-        return select(["p.u", "t.via"], f"{rows} AS t JOIN {above} AS p ON t.up = p.via")
+        joined = f"{rows} AS t JOIN {above} AS p ON t.up = p.via"
+        return select(["p.u", "t.via"], joined, where=["t.via IS NOT NULL"], distinct=True)
 
     def _declared(self, table: Table, name: str) -> Column:
         column = table.column(name)
@@ -126,6 +135,14 @@ class Tables:
         return column
 
     def _column(self, table: Table, name: str, *, whole: bool = False) -> str:
+        """Return a column in its declared type; ``whole`` is for ids.
+
+        Ids are opaque: where a file says that they are smaller than they are, an engine would pack
+        them in fewer bits, and make two of them one.
+        """
         column = self._declared(table, name)
-        held = self.bases[table.name].held[column.name]
-        return normal(self.writer, column.name, column.type, held, whole=whole)
+        base = self.bases[table.name]
+        held, is_id = base.held[column.name], column.name in base.ids
+        text = normal(self.writer, column.name, column.type, held, is_id=is_id, whole=whole)
+        packed = whole and column.type is not Type.TEXT  # text is not packed by what a file says
+        return self.writer.dialect.opaque.format(text) if packed else text

@@ -7,11 +7,12 @@ import math
 from fractions import Fraction
 from typing import assert_never
 
-from sordino.engine.scalars import Scope, Term, clamped
+from sordino.engine.scalars import Scope, Term, clamped, kept_between
 from sordino.query.tree import UnitKind, UnitMeasure
 from sordino.query.types import Range, Type
 
 _SUM_BITS = 52  # of a value that is added up for one unit
+_NEAR = 2**20  # more rows of values up to this than any table has add up within 64 bits
 _LARGEST = 53  # bits of what infinity becomes, where the range goes beyond all doubles
 _FINEST, _COARSEST = -1_074, 1_024 - _SUM_BITS  # the step of the smallest and largest doubles
 
@@ -60,20 +61,25 @@ def unit_exponent(public: Range, *, whole: bool) -> int:
     return min(max(bits - _SUM_BITS, _FINEST), _COARSEST)
 
 
-def whole_steps(scope: Scope, term: Term, low: int, high: int, exponent: int) -> str:
+def whole_steps(
+    scope: Scope, term: Term, low: int, high: int, exponent: int, *, alone: bool = False
+) -> str:
     """Return a clean number in steps of 2 ** exponent, rounded, and clamped to whole numbers.
 
     Clamping comes before rounding here, which gives the same since both ends are whole; so what is
-    rounded always fits. A missing number stays missing.
+    rounded always fits. A missing number stays missing. ``alone`` if rows carry no unit.
     """
     writer = scope.writer
+    near = alone and max(abs(low), abs(high)) <= _NEAR
     if term.type is Type.INTEGER and exponent == 0:
         value = scope.once(term).text
-        return clamped(value, writer.integer(low), writer.integer(high))
+        first, last = writer.integer(low), writer.integer(high)
+        return kept_between(value, first, last) if near else clamped(writer, value, first, last)
     number = scope.real(term)
     if exponent:
         step = writer.value(2.0**exponent, Type.REAL)
         number = Term(f"({number.text} / {step})", Type.REAL)
     value = scope.once(number).text
     ends = (writer.value(float(low), Type.REAL), writer.value(float(high), Type.REAL))
-    return writer.as_type(clamped(value, *ends), Type.INTEGER)  # to the nearest, ties to even
+    inside = clamped(writer, value, *ends)
+    return writer.as_type(inside, Type.INTEGER)  # to the nearest, ties to even

@@ -22,6 +22,7 @@ class Dialect:
     place: str  # whole numbers from 0 to 65,535
     try_cast: str  # {0} as {1}, missing where it does not fit
     parameter: str  # the {0}-th bound value
+    opaque: str  # {0}, of which nothing is known: no statistics of a source are used for it
     is_nan: str
     round: str  # to a whole number, half away from zero
     hash: str  # of {0}, a list of expressions
@@ -47,6 +48,7 @@ DUCKDB = Dialect(
     place="USMALLINT",
     try_cast="TRY_CAST({0} AS {1})",
     parameter="${0}",
+    opaque="TRY({0})",
     is_nan="isnan({0})",
     round="round({0})",
     hash="hash(hash({0}))",
@@ -56,9 +58,16 @@ DUCKDB = Dialect(
     materialized="AS MATERIALIZED",
     inlined="AS NOT MATERIALIZED",
     functions={
-        "zoned": "make_timestamp(epoch_us({0}))",  # a moment with a zone, in UTC
-        "odd_text": "(strlen({0}) > {1} OR contains({0}, chr(0)))",  # bytes, or NUL
-        "cut_text": "left(replace({0}, chr(0), ''), {1})",  # characters
+        "zoned": "TRY(make_timestamp(epoch_us({0})))",  # a moment with a zone, in UTC
+        "from_ns": (  # nanoseconds, with or without a zone, cut off toward the past
+            "make_timestamp(epoch_ns({0}) // 1000 - CAST(epoch_ns({0}) % 1000 < 0 AS BIGINT))"
+        ),
+        "matches": "regexp_full_match({0}, {1})",
+        "is_finite": "isfinite({0})",
+        "longer": "(strlen({0}) > {1})",  # bytes
+        "left": "left({0}, {1})",  # characters
+        "has_nul": "contains({0}, chr(0))",
+        "without_nul": "replace({0}, chr(0), '')",
         "length": "length({0})",
         "lower": "lower({0})",
         "upper": "upper({0})",
@@ -88,3 +97,8 @@ def quoted(name: str) -> str:
     '"visits"'
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """Return a text of the owner's as an SQL literal; an analyst's never gets here."""
+    return "'" + value.replace("'", "''") + "'"

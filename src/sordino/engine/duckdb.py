@@ -4,39 +4,51 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import duckdb
 
 from sordino.engine.compile import Statement, compile_bounded
 from sordino.engine.compile_tables import Tables
 from sordino.engine.dialect import DUCKDB
 from sordino.engine.duckdb_connection import Database
-from sordino.engine.duckdb_sources import ARROW, bases_of, narrowed, sources_of, view_name
+from sordino.engine.duckdb_sources import ARROW, narrowed, sources_of, view_name
+from sordino.engine.duckdb_trial import Trial, columns_of
+from sordino.engine.fan_out import join_keys, most_matches
+from sordino.engine.forks import FORKED
+from sordino.engine.owner import tell_owner
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
 from sordino.engine.select import select
+from sordino.engine.tables_read import tables_read
 from sordino.engine.writer import Writer
-from sordino.errors import CatalogError, SealedError
+from sordino.errors import CatalogError, SealedError, Unsupported
+from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
 from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
+from sordino.plan.limits import check_matches
 from sordino.query.catalog import Catalog, CsvFile, DuckdbTable
-from sordino.query.types import Value
+from sordino.query.malformed import Malformed
+from sordino.query.tree import JoinPublic
+from sordino.query.types import Type, Value
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
-_OWNER = logging.getLogger("sordino.owner")
-_OWNER.addHandler(logging.NullHandler())  # what is logged is for the owner, not for stderr
-_STATEMENTS = 256  # that are kept compiled
+_T = TypeVar("_T")
+_STATEMENTS = 8 * MEGABYTE  # of statements that are kept compiled
+_JOINS = 256  # of which it is kept how many public rows have one key
 _FEW = 5_000  # rows that are fetched as tuples
 _LOOK = 0.1  # seconds between two looks at the progress
+_BAD_TEXT = (duckdb.InvalidInputException, duckdb.ConversionException)  # what bad text may raise
+_FATAL = (duckdb.InternalException, duckdb.FatalException)  # after which nothing is answered
 
 
 class DuckdbEngine:
@@ -46,7 +58,8 @@ class DuckdbEngine:
     do not fit what is declared are a CatalogError. It may be shared by threads. ``spill_limit``
     bounds what is put on disk; if None, by half of what is free there, and 50 GB.
 
-    Everything that fails in ``run`` is a SealedError; the cause goes to the log ``sordino.owner``.
+    Everything that fails in ``run`` is a SealedError; of what kind it was goes to the log
+    ``sordino.owner``. In a child of the process that opened it, it opens its sources anew.
     """
 
     def __init__(
@@ -64,16 +77,36 @@ class DuckdbEngine:
         self._frames = {table.name: secrets.token_hex(16) for table in catalog.tables}
         self._opened = _opened(catalog, sources.of)
         self._stamps = _stamps(self._files)
+        self._reopening = threading.Lock()
         self.database = Database(
             sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
         )
-        try:
-            with self.database.connection() as connection:
-                self.bases = bases_of(catalog, connection)
-        except CatalogError:
-            self.database.close()
-            raise
-        self._compiled = lru_cache(_STATEMENTS)(self._compile)
+        self.bases = self.database.doors.bases
+        names = [view_name(place) for place in range(len(catalog.tables))]
+        with self.database.connection() as connection:
+            self._trial = Trial(columns_of(connection, names))
+        self._compiled = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._compile)
+        self._tried = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._try)
+        self._matches = lru_cache(_JOINS)(self._most_matches)
+        FORKED.add(self)
+
+    def prepare(self, bounded: Bounded) -> None:
+        """Refuse, before the charge, what could not be carried out afterwards.
+
+        It looks at the schemas of files, at the rows of public tables, and tries the statement on
+        tables with made-up rows; at no private row.
+        """
+        database = self._alive()
+        self._check_files(database)
+        check_matches(bounded.rows, self._matches_of)
+        self._tried(bounded)
+
+    def load(self, bounded: Bounded) -> None:
+        """Read the CSV files that a question needs, before it is charged.
+
+        One that is not well-formed is a CatalogError, which tells that and no more.
+        """
+        self.read(tables_read(bounded.rows, self.catalog))
 
     def run(
         self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
@@ -86,23 +119,102 @@ class DuckdbEngine:
             raise TypeError("an engine looks at data for a receipt and for nothing less")
         try:
             statement = self.statement(bounded, salt=salt)
-            self.database.load()
-            with self.database.connection(watched=progress is not None) as connection:
-                self._check_files(connection)
-                table = _fetch(connection, statement, progress)
+            self.load(bounded)
+            database = self._alive()
+            self._check_files(database)
+            table = _read(database, lambda: _answered(database, statement, progress))
             return Sealed(_parts(table, statement))
         except Exception as error:
-            _OWNER.error("a question failed after its charge", exc_info=error)
+            if isinstance(error, _FATAL):
+                self.database.is_broken = True
+            charge = f"{receipt.people}:{receipt.number}"
+            tell_owner("a question failed after its charge", error, charge=charge)
         raise SealedError
 
-    def _check_files(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def read(self, names: Iterable[str]) -> None:
+        """Read the rows of tables that are kept in memory, from files as they were at opening."""
+        database = self._alive()
+        for place, table in enumerate(self.catalog.tables):
+            if table.name not in names or database.is_loaded(view_name(place)):
+                continue
+            try:
+                self._check_unwritten(table.name)
+                database.load(view_name(place))
+                self._check_unwritten(table.name)
+            except Malformed as error:
+                tell_owner(f"table {table.name!r} cannot be read", error, public=True)
+                raise CatalogError(
+                    f"table {table.name!r}: its file is not well-formed, so that nothing is asked "
+                    "of it or charged; its owner can see where, by 'sordino check --read'"
+                ) from None
+            except CatalogError:
+                raise
+            except Exception as error:
+                if _is_interrupt(error):
+                    raise KeyboardInterrupt from None
+                tell_owner(f"table {table.name!r} cannot be read", error)
+                raise CatalogError(
+                    f"table {table.name!r}: its file cannot be read, so that nothing is asked of "
+                    "it or charged; the owner's log says of which kind the failure was"
+                ) from None
+
+    def _check_unwritten(self, name: str) -> None:
+        for file in self._files_of[name]:
+            if self._opened[file] != _written(file):
+                raise CatalogError(
+                    f"table {name!r}: its file was written or taken away since the catalog was "
+                    "opened; open it again"
+                )
+
+    def _alive(self) -> Database:
+        """Return a database that this process can use; one that it cannot is replaced."""
+        with self._reopening:
+            if self.database.is_inherited or self.database.is_broken:
+                self.database = self.database.again()
+                if self.database.doors.bases != self.bases:
+                    self.database.is_broken = True
+                    raise CatalogError("the columns of a file have changed; open the catalog again")
+            return self.database
+
+    def after_fork(self) -> None:
+        """Let go of what a thread may have held when this process was forked from another."""
+        self._reopening = threading.Lock()
+        self.database.leave()
+        self._trial = self._trial.again()
+
+    def _check_files(self, database: Database) -> None:
         """Refuse files that have got columns of other types since they were opened."""
         stamps = _stamps(self._files)
         if stamps == self._stamps:
             return
-        if bases_of(self.catalog, connection) != self.bases:
+        if database.look() != database.doors:
             raise CatalogError("the columns of a file have changed; open the catalog again")
         self._stamps = stamps
+
+    def _try(self, bounded: Bounded) -> Statement:
+        """Return the statement of a question, once it has been carried out on made-up rows."""
+        try:
+            statement = self.statement(bounded, salt=0)
+            self._trial.run(lambda database: _parts(_execute(database, statement), statement))
+        except Exception as error:
+            tell_owner("a question cannot be carried out", error, public=True)
+        else:
+            return statement
+        raise Unsupported(
+            "construct",
+            "the engine cannot carry out this question; nothing was charged for it",
+            hint="write it in another way; the owner's log says why",
+        )
+
+    def _matches_of(self, join: JoinPublic) -> int:
+        tables = Tables(Writer(DUCKDB), self.catalog, self.bases, units=False)
+        return self._matches(join.table, self.version([join.table]), join_keys(tables, join))
+
+    def _most_matches(self, name: str, _: str, keys: tuple[tuple[str, Type], ...]) -> int:
+        writer = Writer(DUCKDB)
+        tables = Tables(writer, self.catalog, self.bases, units=False)
+        (many,) = self._read_public(name, writer, most_matches(tables, name, keys))
+        return int(many)
 
     def statement(self, bounded: Bounded, *, salt: int) -> Statement:
         """Return what would be executed; it depends on public things alone."""
@@ -118,16 +230,21 @@ class DuckdbEngine:
         tables = Tables(writer, self.catalog, self.bases, units=False)
         base = tables.base(declared, [("v", found.name)])
         text = select(["v"], base, where=["v IS NOT NULL"], distinct=True) + " ORDER BY v"
+        return tuple(self._read_public(declared.name, writer, text))
+
+    def _read_public(self, name: str, writer: Writer, text: str) -> list[Any]:
+        """Return the first column of a SELECT on a public table, and on no other."""
         sql, bound, _ = writer.statement(text)
         try:
             # Nothing private may be read here: no question has been paid for.
-            self.database.load(view_name(self.catalog.tables.index(declared)))
-            with self.database.connection() as connection:
-                result = connection.sql(sql, params=list(bound))
-                return tuple(result.to_arrow_table().column("v").to_pylist())
+            self.read([name])
+            database = self._alive()
+            return _read(database, lambda: _first_column(database, sql, list(bound)))
         except Exception as error:
-            _OWNER.error("a public table could not be read", exc_info=error)
-        raise CatalogError(f"the public table {declared.name!r} cannot be read")
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            tell_owner("a public table could not be read", error)
+        raise CatalogError(f"the public table {name!r} cannot be read")
 
     def swap(self, table: str, frame: Any) -> None:
         """Put other rows in the place of a table in memory; its columns must have the same types.
@@ -139,7 +256,7 @@ class DuckdbEngine:
         if place < 0:
             raise CatalogError(f"there is no table {table!r}")
         declared = self.catalog.tables[place]
-        self.database.swap(view_name(place), narrowed(declared, frame))
+        self._alive().swap(view_name(place), narrowed(declared, frame))
         self._frames[table] = secrets.token_hex(16)
 
     def version(self, tables: Iterable[str]) -> str:
@@ -171,6 +288,11 @@ class DuckdbEngine:
         return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
 
 
+def _weight(statement: Statement) -> int:
+    """Return about how many bytes a statement takes, and what it was compiled from."""
+    return 10_000 + 4 * (len(statement.sql) + len(repr(statement.parameters)))
+
+
 def _declared(catalog: Catalog, name: str) -> str:
     """Say how the rows of a table are read and whose they are."""
     table = catalog.table(name)
@@ -180,7 +302,9 @@ def _declared(catalog: Catalog, name: str) -> str:
     if isinstance(source, DuckdbTable):
         read = source.table
     elif isinstance(source, CsvFile):
-        read = source.separator
+        plain = replace(source, path=Path())
+        # Options that are left out are not told: answers from before there were any stay free.
+        read = source.separator if plain == CsvFile(Path(), source.separator) else repr(plain)
     columns = [(column.name, column.type.value) for column in table.columns]
     return repr((name, table.unit, table.parent, table.public, read, columns))
 
@@ -210,6 +334,39 @@ def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
         else:
             found.append((seen.st_mtime_ns, seen.st_size))
     return found
+
+
+def _read(database: Database, reading: Callable[[], _T]) -> _T:
+    """Return what is read; where text turns out not to be UTF-8, it is all read once more.
+
+    Then that text is missing. The outcome is that of all other rows, and only the time differs.
+    """
+    patched = database.is_patched  # another thread may do it meanwhile
+    try:
+        return reading()
+    except _BAD_TEXT:
+        if patched or not database.patch():
+            raise
+    return reading()
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """Tell whether it is how DuckDB says that the keyboard has interrupted a statement."""
+    if isinstance(error, duckdb.InterruptException):
+        return True
+    return type(error) is RuntimeError and "interrupted" in str(error)
+
+
+def _first_column(database: Database, sql: str, bound: list[Any]) -> list[Any]:
+    with database.connection() as connection:
+        table = connection.sql(sql, params=bound).to_arrow_table()
+    values: list[Any] = table.column(0).to_pylist()
+    return values
+
+
+def _answered(database: Database, statement: Statement, progress: Progress | None) -> pa.Table:
+    with database.connection(watched=progress is not None) as connection:
+        return _fetch(connection, statement, progress)
 
 
 def _fetch(

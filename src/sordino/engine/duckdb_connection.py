@@ -7,22 +7,29 @@ text of an analyst is ever executed.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from sordino.engine.dialect import quoted
+from sordino.engine.dialect import literal, quoted
 from sordino.engine.duckdb_folders import largest_spill, own_prefix, remove_stale
-from sordino.engine.duckdb_sources import LOADING, Sources, literal
+from sordino.engine.duckdb_sources import LOADING, CsvRows, Doors, Sources, doors_of
+from sordino.engine.forks import keep_alive
 from sordino.errors import CatalogError
+from sordino.query.catalog import CsvFile
+
+if TYPE_CHECKING:
+    from sordino.query.csv_files import Block
 
 _BEFORE = {  # the order of all settings matters: external access goes last but one
     "python_enable_replacements": False,
@@ -31,6 +38,13 @@ _BEFORE = {  # the order of all settings matters: external access goes last but 
     "allow_community_extensions": False,
     "allow_unsigned_extensions": False,
     "perfect_ht_threshold": 17,  # bits of small keys that are grouped without hashing
+    # Its users report rows that vanish where joins filter what is still to be read.
+    "disabled_optimizers": "join_filter_pushdown",
+    # What is put on disk is encrypted, with a key that is in memory alone. DuckDB calls the
+    # generator that draws it unsafe; the safe one is in an extension that would have to be
+    # downloaded.
+    "temp_file_encryption": True,
+    "force_mbedtls_unsafe": True,
 }
 _IDLE = 8  # connections that are kept for the next question
 
@@ -44,11 +58,17 @@ def _nothing() -> bytes:
         return path.read_bytes()
 
 
+def _remove(home: Path, process: int) -> None:
+    """Remove a folder, unless this is a child of the process that made it and may be using it."""
+    if os.getpid() == process:
+        shutil.rmtree(home, ignore_errors=True)
+
+
 class Database:
     """An empty read-only database that sees the sources, shared by many connections.
 
     Whatever is made on a connection is temporary and dies with it. ``watched`` questions can be
-    asked for their progress, one at a time.
+    asked for their progress, one at a time. ``is_broken`` is set once it can answer nothing more.
     """
 
     def __init__(
@@ -60,15 +80,19 @@ class Database:
         spill_limit: str | None = None,
     ) -> None:
         self._sources = sources
+        self._limits = (threads, memory_limit, spill_limit)
         self._frames = dict(sources.frames)
         self._unloaded = dict(sources.loaded)
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._version = 0
+        self._patched = False
         self._lock = Lock()
         self._watching = Lock()
+        self._process = os.getpid()
+        self.is_broken = False
         remove_stale()
         self._home = Path(tempfile.mkdtemp(prefix=own_prefix()))  # of mode 0700
-        self._cleanup = weakref.finalize(self, shutil.rmtree, self._home, ignore_errors=True)
+        self._cleanup = weakref.finalize(self, _remove, self._home, self._process)
         settings: dict[str, Any] = dict(_BEFORE)
         settings["temp_directory"] = str(self._home / "spill")
         settings["max_temp_directory_size"] = spill_limit or largest_spill(self._home)
@@ -85,9 +109,13 @@ class Database:
             raise CatalogError(f"the engine cannot be opened: {error}") from None
         try:
             self._watched = self._open()
-        except duckdb.Error as error:
+            self.doors = doors_of(sources, self._watched)
+            self._furnish(self._watched)
+        except (duckdb.Error, CatalogError) as error:
             self._root.close()
             self._cleanup()
+            if isinstance(error, CatalogError):
+                raise
             raise CatalogError(f"the sources cannot be opened: {error}") from None
 
     def _open(self) -> duckdb.DuckDBPyConnection:
@@ -102,29 +130,84 @@ class Database:
         watched.execute("SET enable_progress_bar = true")
         watched.execute("SET enable_progress_bar_print = false")
         root.execute("SET lock_configuration = true")
-        self._furnish(watched)
         return watched
 
     def _furnish(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Give a connection the tables: they are temporary, so each one has its own."""
-        for name, text in self._sources.views.items():
-            connection.execute(f"CREATE TEMP VIEW {name} AS {text}")
-        for name, frame in self._frames.items():
+        for name, frame in (*self.doors.frames.items(), *self._frames.items()):
             connection.register(name, frame)
+        for name, text in self._views().items():
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {text}")
 
-    def load(self, only: str | None = None) -> None:
-        """Read what is kept in memory, once: all of it, or what has one name."""
-        while self._unloaded if only is None else only in self._unloaded:
-            with self._watching, self._lock:
-                name = next(iter(self._unloaded), None) if only is None else only
-                if name is None or name not in self._unloaded:
-                    return
-                text, typed = self._unloaded[name]
-                self._watched.register(LOADING, self._watched.sql(text).to_arrow_table())
-                frame = self._watched.sql(typed).to_arrow_table()
-                self._watched.unregister(LOADING)
-                self._put(name, frame)
+    def _views(self) -> dict[str, str]:
+        return {**self.doors.views, **(self.doors.patched if self._patched else {})}
+
+    @property
+    def is_patched(self) -> bool:
+        """Tell whether text that is not UTF-8 is read as missing."""
+        return self._patched
+
+    def patch(self) -> bool:
+        """Read text that is not UTF-8 as missing from now on; tell whether any could be."""
+        with self._watching, self._lock:
+            if self._patched or not self.doors.patched:
+                return self._patched
+            self._patched = True
+            self._version += 1  # those that are lent are not taken back
+            for connection in (*self._idle, self._watched):
+                self._furnish(connection)
+            return True
+
+    def look(self) -> Doors:
+        """Look at the schemas of all sources as they are now."""
+        with self._lock, self._root.cursor() as connection:
+            frames = {name: self._frames[name] for name in self._sources.frames}
+            return doors_of(replace(self._sources, frames=frames), connection)
+
+    @property
+    def is_inherited(self) -> bool:
+        """Tell whether another process opened it, whose threads this one does not have."""
+        return self._process != os.getpid()
+
+    def leave(self) -> None:
+        """Leave it to the process that opened it, of which this one is a child."""
+        keep_alive(self._root)
+
+    def again(self) -> Database:
+        """Return a new database on the same sources, with the rows that are in memory now."""
+        threads, memory_limit, spill_limit = self._limits
+        sources = replace(self._sources, frames=dict(self._frames), loaded=dict(self._unloaded))
+        return Database(
+            sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
+        )
+
+    def load(self, name: str) -> None:
+        """Read the rows of what is kept in memory under a name, once.
+
+        Raises Malformed or CatalogError, and is as it was before.
+        """
+        if name not in self._unloaded:
+            return
+        with self._watching, self._lock:
+            if name in self._unloaded:
+                self._put(name, self._read(name, *self._unloaded[name]))
                 del self._unloaded[name]
+
+    def is_loaded(self, name: str) -> bool:
+        """Tell whether the rows under a name are there."""
+        return name not in self._unloaded
+
+    def loaded(self, name: str) -> tuple[CsvRows, str] | None:
+        """Return how the rows under a name are read into memory, or None if they are not."""
+        return self._sources.loaded.get(name)
+
+    def _read(self, name: str, rows: CsvRows, typed: str) -> Any:
+        import pyarrow as pa  # only where there is a CSV file
+
+        blocks = (
+            block for file in rows.files for block in read_typed(self._watched, file, rows, typed)
+        )
+        return pa.concat_tables([self._frames[name], *(table for _, table in blocks)])
 
     @contextmanager
     def connection(self, *, watched: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -164,9 +247,30 @@ class Database:
             connection.register(name, frame)
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, unless they are those of another process."""
+        if self.is_inherited:
+            return
         with self._lock:
             for connection in (*self._idle, self._watched, self._root):
                 connection.close()
             self._idle.clear()
         self._cleanup()
+
+
+def read_typed(
+    connection: duckdb.DuckDBPyConnection, file: CsvFile, rows: CsvRows, typed: str
+) -> Iterator[tuple[Block, Any]]:
+    """Read a CSV file: blocks of text, each with the same rows as values of the declared types."""
+    import pyarrow as pa  # only where there is a CSV file
+
+    from sordino.query.csv_files import read_blocks
+
+    names = [column.name for column in rows.columns]
+    for block in read_blocks(file, rows.columns):
+        texts = [text.column for text in block.texts]
+        connection.register(LOADING, pa.table(texts, names=names))
+        try:
+            table = connection.sql(typed).to_arrow_table()
+        finally:
+            connection.unregister(LOADING)
+        yield block, table

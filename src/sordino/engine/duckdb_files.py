@@ -10,21 +10,45 @@ from typing import Any
 
 import duckdb
 
+from sordino.engine.duckdb_attached import generated
 from sordino.errors import CatalogError
-from sordino.query.schemas import Reader, Schema, arrow_schema
+from sordino.query.schemas import Found, Reader, Schema, arrow_schema
 
 
 def schemas(path: Path) -> dict[str, Schema]:
-    """Return the schema of every table of a DuckDB file, by name; no row is read."""
+    """Return the schema of every table of a DuckDB file, by name; no row is read.
+
+    A generated column has no type here, because it is never read.
+    """
     with _opened(path) as connection:
-        names = connection.execute(
-            "SELECT table_name FROM information_schema.tables "
-            "WHERE table_schema = 'main' ORDER BY table_name"
+        tables = connection.execute(
+            "SELECT table_name, sql FROM duckdb_tables() "
+            "WHERE schema_name = 'main' AND NOT internal ORDER BY table_name"
         ).fetchall()
         return {
-            name: arrow_schema(_selected(connection, "*", name, "LIMIT 0").schema)
-            for (name,) in names
+            name: _stored(
+                arrow_schema(_selected(connection, "*", name, "LIMIT 0").schema),
+                frozenset(generated(sql)),
+            )
+            for name, sql in tables
         }
+
+
+def views(path: Path) -> tuple[str, ...]:
+    """Return the views of a DuckDB file by name."""
+    with _opened(path) as connection:
+        names = connection.execute(
+            "SELECT view_name FROM duckdb_views() "
+            "WHERE schema_name = 'main' AND NOT internal ORDER BY view_name"
+        ).fetchall()
+        return tuple(name for (name,) in names)
+
+
+def _stored(schema: Schema, computed: frozenset[str]) -> Schema:
+    return tuple(
+        Found(found.name, None, "GENERATED") if found.name in computed else found
+        for found in schema
+    )
 
 
 def column(path: Path, table: str, name: str) -> Any:
@@ -33,7 +57,7 @@ def column(path: Path, table: str, name: str) -> Any:
         return _selected(connection, f"DISTINCT {_quoted(name)}", table).column(0)
 
 
-READER = Reader(schemas=schemas, column=column)
+READER = Reader(schemas=schemas, views=views, column=column)
 
 
 @contextmanager

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of a catalog in DuckDB: how each is read, and which types its schema has."""
+"""Sources of a catalog in DuckDB: which files and frames there are, and how each is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
-from sordino.engine.bases import NOTHING, Base, check_fit
+from sordino.engine.bases import Base, check_fit, id_columns, normal
 from sordino.engine.dialect import DUCKDB, quoted
+from sordino.engine.duckdb_attached import attached_door
+from sordino.engine.duckdb_parquet import parquet_door
+from sordino.engine.duckdb_types import held_of
 from sordino.engine.select import select
+from sordino.engine.writer import Writer
 from sordino.errors import CatalogError
-from sordino.query.catalog import Catalog, CsvFile, DuckdbTable, Frame, ParquetFile, Table
+from sordino.query.catalog import Catalog, Column, CsvFile, DuckdbTable, Frame, ParquetFile, Table
 from sordino.query.types import Type
 
 if TYPE_CHECKING:
@@ -31,56 +35,122 @@ LOADING = "loading"  # the name of text while it is turned into the declared typ
 
 
 @dataclass(frozen=True, slots=True)
+class CsvRows:
+    """The rows of CSV files: which files, and which columns of them."""
+
+    files: tuple[CsvFile, ...]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """What a connection needs to read all tables of a catalog.
 
     ``files`` may be opened, and ``of`` says which of them belong to which table. ``databases`` are
-    attached, each under a name, ``views`` are made on every connection from SQL, and ``frames`` are
-    handed to it. ``loaded`` are frames that are empty
-    at first: before the first question each is read by one SELECT, as text, and turned into the
-    declared types by another. Both at once will not do: the reader of CSV files would take over the
-    casts and leave out rows, more or fewer of them by which columns are asked for.
+    attached, each under a name, and ``frames`` are handed to a connection. ``loaded`` are frames
+    that are empty at first: before the first question their rows are read as text, and turned into
+    the declared types by a SELECT.
     """
 
+    catalog: Catalog
     files: tuple[str, ...]
     of: Mapping[str, tuple[str, ...]]
     databases: Mapping[str, str]
-    views: Mapping[str, str]
-    loaded: Mapping[str, tuple[str, str]]
+    loaded: Mapping[str, tuple[CsvRows, str]]
     frames: Mapping[str, Any] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How the tables of a catalog are read, as their schemas are now.
+
+    ``views`` are made on every connection from SQL, and ``frames`` are handed to it. Those that are
+    ``patched`` have names among them, and read text that is not UTF-8 as missing, in more time.
+    """
+
+    views: Mapping[str, str]
+    patched: Mapping[str, str]
+    bases: Mapping[str, Base]
+    frames: Mapping[str, Any] = field(repr=False, compare=False)
+
+
 def sources_of(catalog: Catalog) -> Sources:
-    """Return how the tables of a catalog are read; files must exist."""
+    """Return what the tables of a catalog are read from; files must exist."""
     of: dict[str, tuple[str, ...]] = {}
     databases: dict[str, str] = {}
-    views: dict[str, str] = {}
     frames: dict[str, Any] = {}
-    loaded: dict[str, tuple[str, str]] = {}
+    loaded: dict[str, tuple[CsvRows, str]] = {}
     for place, table in enumerate(catalog.tables):
         name = view_name(place)
         match table.source:
             case ParquetFile(path=path):
-                found = _files(table, path)
-                of[table.name] = tuple(found)
-                listed = ", ".join(map(literal, found))
-                views[name] = select(_declared(table), f"read_parquet([{listed}])")
+                of[table.name] = tuple(_files(table, path))
             case CsvFile(path=path):
-                file = _files(table, path)[0]
-                of[table.name] = (file,)
-                loaded[name] = _csv(table, file, table.source.separator), _typed(table)
+                of[table.name] = tuple(_files(table, path))
+                ids = id_columns(catalog, table)
+                loaded[name] = _csv(table, of[table.name], ids), _typed(table, ids)
                 frames[name] = _empty(table)
-            case DuckdbTable(path=path, table=inner):
+            case DuckdbTable(path=path):
                 file = _files(table, path)[0]
                 of[table.name] = (file, f"{file}.wal")
-                attached = databases.setdefault(file, f"d{len(databases)}")
-                views[name] = select(_declared(table), f"{attached}.{quoted(inner)}")
+                databases.setdefault(file, f"d{len(databases)}")
             case Frame(table=held):
                 frames[name] = narrowed(table, held)
             case _:
                 assert_never(table.source)
     files = tuple(file for found in of.values() for file in found)
-    return Sources(files, of, databases, views, loaded, frames)
+    return Sources(catalog, files, of, databases, loaded, frames)
+
+
+def doors_of(sources: Sources, connection: duckdb.DuckDBPyConnection) -> Doors:
+    """Look at the schemas of all sources, refuse what does not fit, and say how each is read."""
+    views: dict[str, str] = {}
+    patched: dict[str, str] = {}
+    bases: dict[str, Base] = {}
+    frames: dict[str, Any] = {}
+    for place, table in enumerate(sources.catalog.tables):
+        name, ids = view_name(place), id_columns(sources.catalog, table)
+        match table.source:
+            case ParquetFile():
+                door = parquet_door(connection, table, name, sources.of[table.name], ids)
+                views[name], bases[table.name] = door.view, door.base
+                frames |= door.frames
+                if door.patched != door.view:
+                    patched[name] = door.patched
+            case DuckdbTable(table=inside):
+                database = sources.databases[sources.of[table.name][0]]
+                views[name], bases[table.name] = attached_door(
+                    connection, table, name, (database, inside), ids
+                )
+            case Frame() | CsvFile():
+                if isinstance(table.source, CsvFile):
+                    _check_texts(table, ids)
+                bases[table.name] = _frame_base(connection, table, name, sources, ids)
+            case _:
+                assert_never(table.source)
+    return Doors(views, patched, bases, frames)
+
+
+def _check_texts(table: Table, ids: frozenset[str]) -> None:
+    """Refuse ids that several texts would become."""
+    for column in table.columns:
+        check_fit(table.name, column.name, column.type, "VARCHAR", is_id=column.name in ids)
+
+
+def _frame_base(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    sources: Sources,
+    ids: frozenset[str],
+) -> Base:
+    connection.register(name, sources.frames[name])
+    relation = connection.sql(select(["*"], name))
+    held = dict(zip(relation.columns, map(held_of, relation.types), strict=True))
+    for column in table.columns:
+        is_id = column.name in ids
+        check_fit(table.name, column.name, column.type, held[column.name], is_id=is_id)
+    return Base(name, held, ids)
 
 
 def view_name(place: int) -> str:
@@ -97,28 +167,6 @@ def narrowed(table: Table, held: Any) -> Any:
     return held.select(names)
 
 
-def bases_of(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> dict[str, Base]:
-    """Read the types of all declared columns off the schemas, and check that they fit."""
-    bases: dict[str, Base] = {}
-    for place, table in enumerate(catalog.tables):
-        name = view_name(place)
-        relation = connection.sql(select(["*"], name))
-        held = {
-            column: _family(str(kind))
-            for column, kind in zip(relation.columns, relation.types, strict=True)
-        }
-        for column in table.columns:
-            check_fit(table.name, column.name, column.type, held[column.name])
-        bases[table.name] = Base(name, held)
-    return bases
-
-
-def _family(name: str) -> str:
-    """Return the name of an engine type without its parameters."""
-    head = name.split("(", maxsplit=1)[0]
-    return NOTHING if head in ('"NULL"', "NULL") else head
-
-
 def _declared(table: Table) -> list[str]:
     return [quoted(column.name) for column in table.columns]
 
@@ -131,43 +179,64 @@ def _files(table: Table, path: Path) -> list[str]:
         found = sorted(Path(*parts[:first]).glob(str(Path(*parts[first:]))))
     else:
         found = [path] if path.is_file() else []
+    if path.is_dir():
+        raise CatalogError(
+            f"table {table.name!r}: {str(path)!r} is a folder; name the files in it, such as "
+            f"{str(path / '*.parquet')!r}"
+        )
     if not found:
         raise CatalogError(f"table {table.name!r}: there is no file {str(path)!r}")
-    return [str(file.resolve()) for file in found]
+    files = [str(file.resolve()) for file in found]
+    for file in files:
+        if not Path(file).is_file():
+            raise CatalogError(f"table {table.name!r}: {file!r} is a folder, or no file to be read")
+        if isinstance(table.source, ParquetFile) and _GLOB & set(file):
+            raise CatalogError(
+                f"table {table.name!r}: the path {file!r} has one of the characters * ? [, by "
+                "which it would be read as a pattern of other files; rename it"
+            )
+    return files
 
 
-def _csv(table: Table, path: str, separator: str) -> str:
-    """Return a SELECT of the declared columns of a CSV file, as text; nothing is guessed.
+def _csv(table: Table, files: Iterable[str], ids: frozenset[str]) -> CsvRows:
+    """Return how the rows of CSV files are read as text; their headers must have the columns."""
+    if not isinstance(table.source, CsvFile):
+        raise TypeError("only CSV files are read so")
+    from sordino.query.csv_files import read_header  # only where there is a CSV file
 
-    No odd row fails: one with too few values misses the others, one with too many loses them, and
-    one that is no text at all is left out.
-    """
-    with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
-        header = read_header(file.readline(), separator)
-    missing = [column.name for column in table.columns if column.name not in header]
-    if missing:
-        raise CatalogError(
-            f"table {table.name!r}: the file {path!r} has no column {missing[0]!r}; its header "
-            f"has {', '.join(header)}"
-        )
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
-    options = (
-        f"columns = {{{columns}}}, header = true, auto_detect = false, "
-        f"delim = {literal(separator)}, quote = '\"', "
-        "escape = '\"', null_padding = true, ignore_errors = true, strict_mode = false, "
-        "parallel = false"
-    )
-    return select(_declared(table), f"read_csv({literal(path)}, {options})")
+    _check_id_times(table, table.source, ids)
+    sources = tuple(replace(table.source, path=Path(file)) for file in files)
+    for source in sources:
+        header = read_header(source)
+        missing = [column.name for column in table.columns if column.name not in header]
+        if missing:
+            raise CatalogError(
+                f"table {table.name!r}: the file {str(source.path)!r} has no column "
+                f"{missing[0]!r}; its header has {', '.join(header)}"
+            )
+    return CsvRows(sources, table.columns)
 
 
-def _typed(table: Table) -> str:
+def _check_id_times(table: Table, source: CsvFile, ids: frozenset[str]) -> None:
+    """Refuse ids that are times in a format, of which several would become one id."""
+    formats = {Type.DATE: source.date_format, Type.TIMESTAMP: source.timestamp_format}
+    for column in table.columns:
+        if column.name in ids and formats.get(column.type) is not None:
+            raise CatalogError(
+                f"column {column.name!r} of table {table.name!r} holds ids, and several texts of a "
+                "format would become one id; declare it as text"
+            )
+
+
+def _typed(table: Table, ids: frozenset[str]) -> str:
     """Return a SELECT of text in the declared types; what does not fit is missing."""
-    casts = [
-        DUCKDB.try_cast.format(quoted(column.name), DUCKDB.types[column.type])
-        for column in table.columns
-    ]
-    named = [f"{cast} AS {name}" for cast, name in zip(casts, _declared(table), strict=True)]
-    return select(named, LOADING)
+    writer = Writer(DUCKDB)
+    chosen = []
+    for column in table.columns:
+        is_id = column.name in ids
+        text = normal(writer, column.name, column.type, "VARCHAR", is_id=is_id, whole=True)
+        chosen.append(f"{writer.as_type(text, column.type)} AS {quoted(column.name)}")
+    return select(chosen, LOADING)
 
 
 def _empty(table: Table) -> Any:
@@ -175,20 +244,3 @@ def _empty(table: Table) -> Any:
     import pyarrow as pa  # only where there is a CSV file
 
     return pa.schema([(column.name, ARROW[column.type]) for column in table.columns]).empty_table()
-
-
-def read_header(line: str, separator: str) -> list[str]:
-    """Return the names in the first line of a CSV file.
-
-    >>> read_header('id,"last, first"', ",")
-    ['id', 'last, first']
-    """
-    import csv  # only where there is a CSV file
-
-    line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    return next(csv.reader([line], delimiter=separator), [])
-
-
-def literal(value: str) -> str:
-    """Return a text of the owner's as an SQL literal; an analyst's never gets here."""
-    return "'" + value.replace("'", "''") + "'"

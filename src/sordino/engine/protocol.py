@@ -23,6 +23,22 @@ class Engine(Protocol):
     Whatever goes wrong after the charge is a SealedError, whose text is the same for all data.
     """
 
+    def prepare(self, bounded: Bounded) -> None:
+        """Refuse what cannot be carried out, before it is charged.
+
+        What is raised depends on public things alone: the question, the catalog, schemas, and the
+        rows of public tables.
+        """
+        ...
+
+    def load(self, bounded: Bounded) -> None:
+        """Read files that are kept in memory and refuse those that are not well-formed.
+
+        It comes before the charge, and tells nothing else of private rows: docs/proofs/queries.md
+        has a section on it.
+        """
+        ...
+
     def run(
         self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
     ) -> Exact:

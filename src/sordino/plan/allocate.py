@@ -99,6 +99,7 @@ def allocate(
         confidence=level,
         epsilon=asked.epsilon,
         fingerprint="",
+        by_id=outline.by_id,
     )
     return replace(draft, fingerprint=fingerprint_of(draft))
 

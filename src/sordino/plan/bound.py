@@ -24,7 +24,7 @@ from sordino.plan.bounded import (
 )
 from sordino.plan.diagnose import clamped_rows, crowded_title
 from sordino.plan.grids import Grid, bits_for, buckets_for, grid_for
-from sordino.plan.limits import people_of, shares_of
+from sordino.plan.limits import has_ids, people_of, shares_of
 from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Recipe, Vote
 from sordino.query.catalog import Catalog, Limits
 from sordino.query.tree import Call, Field, Kind, Literal, Measure, Query, Scalar
@@ -32,6 +32,8 @@ from sordino.query.types import Range, Type
 
 _SQUARED = (Kind.VARIANCE, Kind.STDDEV)
 _RANKED = (Kind.QUANTILE, Kind.MIN, Kind.MAX)
+_WIDEST, _WIDEST_SQUARED = Fraction(2) ** 900, Fraction(2) ** 450  # steps are ordinary doubles
+_LARGEST = 2**63 - 1  # of the whole numbers that rows have
 _CHEAP = 4  # AVG takes the total of SUM if one around the middle would move this much less at most
 
 
@@ -55,6 +57,7 @@ def bound(
         Numerics: exact integers.
         Proof: docs/proofs/queries.md, theorems 1 and 2.
     """
+    _check_keys(query)
     shares, people = shares_of(query, catalog, limits), people_of(query.rows, catalog)
     statistics, others = _Needs(query, shares, epsilon), _others(query, shares)
     columns = list(statistics.all())
@@ -70,7 +73,21 @@ def bound(
         parts.append(Crowded())
     bounded = Bounded(rows=query.rows, keys=query.keys, shares=shares, parts=tuple(parts))
     recipes = [_recipe(measure, statistics, bounded) for measure in query.measures]
-    return Outline(query, bounded, people, tuple(recipes), tuple(told))
+    by_id = has_ids(query.rows, catalog)
+    return Outline(query, bounded, people, tuple(recipes), tuple(told), by_id)
+
+
+def _check_keys(query: Query) -> None:
+    """Refuse keys that no row can have: they could not even be handed to the engine."""
+    lists = [key.domain or () for key in query.keys]
+    lists += [measure.domain or () for measure in query.measures]
+    for value in (value for values in lists for value in values):
+        if isinstance(value, int) and not ~_LARGEST <= value <= _LARGEST:
+            raise MissingBound(
+                "too_wide",
+                "a value to group by or to choose from is a whole number beyond 64 bits",
+                hint="keep it within bounds first, as in CAST(CLAMP(x, 0, 1000) AS BIGINT)",
+            )
 
 
 class _Needs:
@@ -239,7 +256,16 @@ def _ranged(measure: Measure) -> tuple[Scalar, Range]:
             why="without bounds one person could move the answer by any amount",
             hint="write CLAMP(x, low, high), or declare the bounds of the column",
         )
-    return _argument(measure), measure.range
+    public = measure.range
+    widest = _WIDEST_SQUARED if measure.kind in _SQUARED else _WIDEST
+    if max(abs(public.low), abs(public.high)) > widest:
+        raise MissingBound(
+            "too_wide",
+            f"the values of {measure.kind.upper()} may be beyond {float(widest):.0e}",
+            why="noise for so wide a range would leave nothing of the answer",
+            hint="write CLAMP(x, low, high) with bounds that the values have",
+        )
+    return _argument(measure), public
 
 
 def _is_whole(scalar: Scalar) -> bool:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
-from sordino.errors import UnknownName
+from sordino.errors import UnknownName, Unsupported
 from sordino.plan.bounded import JOIN_ROWS, Shares, is_discovered
 from sordino.query.catalog import Catalog, Limits, Table
 from sordino.query.declare import LARGEST_LIMIT
@@ -26,6 +26,7 @@ from sordino.query.tree import (
 )
 
 DEFAULT_ROWS = 10  # where nothing is stated
+MOST_MATCHES = 1_000  # rows that joins with public tables may make of one row
 
 
 def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> Shares:
@@ -110,6 +111,22 @@ def is_alone(rows: Rows, catalog: Catalog) -> bool:
             assert_never(rows)
 
 
+def has_ids(rows: Rows, catalog: Catalog) -> bool:
+    """Tell whether rows belong to units by ids, so that a row without one is left out.
+
+    Guarantee: none needed; public inputs only.
+    """
+    match rows:
+        case Scan():
+            return not _table(rows.table, catalog).each_row
+        case JoinUnit():
+            return has_ids(rows.rows, catalog) or has_ids(rows.other, catalog)
+        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
+            return has_ids(rows.rows, catalog)
+        case _:
+            assert_never(rows)
+
+
 def is_cut(join: JoinUnit, catalog: Catalog) -> bool:
     """Tell whether at most ``JOIN_ROWS`` rows of each unit are joined: both sides may have many.
 
@@ -133,6 +150,44 @@ def cuts_joins(rows: Rows, catalog: Catalog) -> bool:
             return False
         case _:
             assert_never(rows)
+
+
+def check_matches(rows: Rows, matches: Callable[[JoinPublic], int]) -> int:
+    """Return how many rows joins with public tables make of one row, and refuse too many.
+
+    ``matches`` says how many rows of the public table of a join have one key at most. Without this
+    a question could be written that takes a long time, or fails, for one person's row alone.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: none by itself; public inputs only.
+        Numerics: exact.
+        Proof: docs/proofs/queries.md, theorem 8.
+    """
+    match rows:
+        case Scan():
+            return 1
+        case PerUnit():
+            check_matches(rows.rows, matches)
+            return 1
+        case Where() | Derive() | Window():
+            return check_matches(rows.rows, matches)
+        case JoinUnit():
+            many = check_matches(rows.rows, matches) * check_matches(rows.other, matches)
+            what = "the join of two tables"
+        case JoinPublic():
+            many = check_matches(rows.rows, matches) * max(matches(rows), 1)
+            what = f"the join with {rows.table!r}"
+        case _:
+            assert_never(rows)
+    if many > MOST_MATCHES:
+        raise Unsupported(
+            "join",
+            f"{what} makes up to {many:,} rows of one, and at most {MOST_MATCHES:,} are allowed",
+            why="one person's row could make the question slow, or fail",
+            hint="join on more columns, so that fewer rows of the public table match one key",
+        )
+    return many
 
 
 def scanned(rows: Rows, catalog: Catalog) -> list[Table]:

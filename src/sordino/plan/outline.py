@@ -92,7 +92,8 @@ class Outline:
     """A plan before anything is said of noise.
 
     ``recipes`` has one entry for each measure of the query. ``diagnostics`` are columns that are
-    released besides, with a title each.
+    released besides, with a title each. ``by_id``: rows belong to units by ids, and
+    one without an id is left out.
 
     Guarantee: as for Bounded.
     """
@@ -102,3 +103,4 @@ class Outline:
     people: str
     recipes: tuple[Recipe, ...]
     diagnostics: tuple[tuple[str, Place], ...] = ()
+    by_id: bool = False

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -143,7 +143,8 @@ class Plan:
 
     ``formulas`` has one entry for each measure of the query. ``keys`` selects keys where they are
     discovered. ``loss`` is what all releases lose together, without the ``slack`` of key selection.
-    ``diagnostics`` are places in ``releases`` with a title each.
+    ``diagnostics`` are places in ``releases`` with a title each. ``by_id``: rows belong to units by
+    ids, and one without an id is left out; a fingerprint has the tables instead.
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
@@ -165,3 +166,4 @@ class Plan:
     confidence: Fraction
     epsilon: Fraction | None  # as asked for, or found; None if asked in rho
     fingerprint: str
+    by_id: bool = field(default=False, repr=False)

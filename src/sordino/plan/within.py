@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from sordino.errors import MissingBound, UnknownName
-from sordino.exact.rational import Number, positive
+from sordino.exact.rational import Number, decimal_of, positive
 from sordino.plan.allocate import allocate
 from sordino.plan.asked import read_asked
 from sordino.plan.bound import bound
@@ -25,6 +25,7 @@ from sordino.query.tree import Kind, MeasureRef, Output, Query
 Width: TypeAlias = "Number | str"
 Wanted: TypeAlias = "Width | Mapping[str, Width]"
 
+_NARROWEST, _WIDEST = 1e-250, 1e250  # half-widths, so that their ratios are ordinary doubles
 _ROUNDS = 4  # in which shares are moved
 _DECADE = 9000  # numbers of four digits in a decade
 _LOWEST, _HIGHEST = -9, 4  # powers of ten between which the price lies
@@ -210,8 +211,8 @@ def _width(plan: Plan, output: Output, width: Width, rows: float | None) -> floa
             else "state the price, or name the other columns, in Python as within={'n': 50}",
         )
     if not isinstance(width, str):
-        return float(positive("within", width))
-    text = width.strip()
+        return _in_reach(float(positive("within", width)))
+    text = width
     scale = _scale(plan, output)
     if not text.endswith("%") or scale is None or found.rows:
         raise MissingBound(
@@ -219,16 +220,24 @@ def _width(plan: Plan, output: Output, width: Width, rows: float | None) -> floa
             f"{width!r} of {output.title} has no public scale to be a part of",
             hint="write a number; counts, sums and choices have no range",
         )
-    return float(positive("within", _number(text[:-1]))) / 100 * float(scale)
-
-
-def _number(text: str) -> Fraction:
     try:
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
+        percent = decimal_of("within", text[:-1])
+    except ValueError:
         raise ValueError(
-            f"within must be a number or a percentage such as '5%', got {text!r}"
+            f"within must be a number or a percentage such as '5%', got {width!r}"
         ) from None
+    return _in_reach(float(positive("within", percent) / 100 * scale))
+
+
+def _in_reach(width: float) -> float:
+    """Refuse a half-width that is no ordinary number."""
+    if not _NARROWEST <= width <= _WIDEST:
+        raise MissingBound(
+            "within",
+            f"error bars of {width:.3g} are too narrow or too wide to be planned",
+            hint=f"ask for half-widths from {_NARROWEST:g} to {_WIDEST:g}, or state the price",
+        )
+    return width
 
 
 def _is_ranked(plan: Plan, output: Output) -> bool:

@@ -71,8 +71,11 @@ def _logged(plan: Plan, sealed: Exact, receipt: Receipt, options: Options) -> An
         )
         notes, facts = notes_of(drawn, columns), facts_of(plan, options)
         return Answer(columns, notes, plan.confidence, charge, facts)
-    except Exception:
-        _log.exception("an answer could not be released")
+    except Exception as error:
+        # Neither its text nor a trace, which may have values in it.
+        safe = f"an answer could not be released: {type(error).__name__}"
+        paid = f"{receipt.people}:{receipt.number}"
+        _log.error(safe, extra={"safe": safe, "charge": paid})
         return None
 
 

@@ -28,7 +28,7 @@ def notes_of(drawn: Drawn, columns: tuple[Column, ...]) -> tuple[str, ...]:
     Guarantee: none needed; public inputs, and post-processing of what was drawn.
     """
     plan = drawn.plan
-    uncovered = [*_limits(plan), *_clamps(plan), *_grids(plan)]
+    uncovered = [*_ids(plan), *_limits(plan), *_clamps(plan), *_grids(plan)]
     found = [NOT_COVERED + text for text in uncovered]
     found += [*_keys(plan), *_choices(columns), *_extremes(drawn), *_post(drawn), *_counted(drawn)]
     if any(None in (column.low or ()) for column in columns):
@@ -37,6 +37,11 @@ def notes_of(drawn: Drawn, columns: tuple[Column, ...]) -> tuple[str, ...]:
 
 
 # How far the exact value, which the error bars are about, is from all rows as they are. -----------
+
+
+def _ids(plan: Plan) -> list[str]:
+    """Say that rows of nobody do not count; whether there are any is not public."""
+    return [f"rows without the id of a {person_of(plan.people)} do not count"] if plan.by_id else []
 
 
 def _limits(plan: Plan) -> list[str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +20,8 @@ class Options:
     nonnegative: bool = False
     integer: bool = True
     consistent: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} must be True or False")

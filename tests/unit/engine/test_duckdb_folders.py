@@ -7,6 +7,7 @@ from pathlib import Path
 from sordino.engine.duckdb_connection import Database
 from sordino.engine.duckdb_folders import largest_spill, own_prefix, remove_stale
 from sordino.engine.duckdb_sources import Sources
+from sordino.query.catalog import Catalog
 
 
 def test_folders_of_processes_that_are_gone_are_removed_and_no_others(tmp_path: Path) -> None:
@@ -30,7 +31,10 @@ def test_a_database_spills_no_more_than_it_may(tmp_path: Path) -> None:
     assert 0 < int(largest_spill(tmp_path).removesuffix("B")) <= 50 * 10**9
     for limit, shown in (("1GB", "953.6 MiB"), (None, None)):
         database = Database(
-            Sources((), {}, {}, {}, {}, {}), threads=1, memory_limit=None, spill_limit=limit
+            Sources(Catalog(()), (), {}, {}, {}, {}),
+            threads=1,
+            memory_limit=None,
+            spill_limit=limit,
         )
         with database.connection() as connection:
             question = "SELECT current_setting('max_temp_directory_size')"

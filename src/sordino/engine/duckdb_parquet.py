@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet files of one table: what their footers say, and how files of each schema are read.
+
+Files that one program writes month by month often differ: a column without a missing value is of
+whole numbers, and one with them is of doubles. The reader of DuckDB takes the types of the first
+file and casts the others, and a cast fails. So files are sorted by schema, and each kind of file is
+read by a SELECT of its own that turns its columns into the declared types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import duckdb
+
+from sordino.engine.bases import Base, check_fit, normal
+from sordino.engine.dialect import DUCKDB, literal, quoted
+from sordino.engine.duckdb_careful import CarefulFiles
+from sordino.engine.duckdb_types import held_of
+from sordino.engine.select import inner, select
+from sordino.engine.writer import Writer
+from sordino.errors import CatalogError
+from sordino.query.catalog import Column, Table
+
+_INT96 = "INT96"
+_WIDEST = 38  # digits of a DECIMAL; DuckDB reads those with more as doubles
+_CODECS = (None, "UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4_RAW")
+_FOOTER = (
+    "name",
+    "type",
+    "num_children",
+    "converted_type",
+    "logical_type",
+    "duckdb_type",
+    "precision",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A column as a footer has it; files with the same entries are read alike."""
+
+    name: str
+    physical: str | None
+    converted: str | None
+    logical: str | None
+    held: str
+    digits: int | None
+    is_split: bool = False  # of fixed length, and its bytes are apart, which DuckDB does not read
+
+    @property
+    def is_careful(self) -> bool:
+        """Tell whether DuckDB would convert it on the way, and fail or round where it does not fit.
+
+        Milliseconds beyond all microseconds fail, and long decimals would become doubles.
+        """
+        milliseconds = self.converted == "TIMESTAMP_MILLIS" or "MILLIS=Milli" in (
+            self.logical or ""
+        )
+        return milliseconds or (self.digits or 0) > _WIDEST or self.is_split
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetDoor:
+    """How a table of Parquet files is read.
+
+    ``view`` is a SELECT of the declared columns. ``patched`` is another that gives the same rows
+    also where text is not UTF-8: that text is missing. ``frames`` are what they read from besides
+    files, by name.
+    """
+
+    view: str
+    patched: str
+    base: Base
+    frames: Mapping[str, Any] = field(repr=False)
+
+
+def parquet_door(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    files: tuple[str, ...],
+    ids: frozenset[str],
+) -> ParquetDoor:
+    """Read the footers of all files, and no row; refuse what does not fit, and name the file."""
+    groups: dict[tuple[_Entry, ...], list[str]] = {}
+    for file, entries in _footers(connection, table, files).items():
+        groups.setdefault(_declared(table, file, entries), []).append(file)
+    frames: dict[str, Any] = {}
+    parts: list[_Part] = []
+    for place, (schema, alike) in enumerate(groups.items()):
+        part = _part(connection, table, f"{name}p{place}", alike, schema)
+        for column, entry in zip(table.columns, schema, strict=True):
+            is_id = column.name in ids
+            if is_id and entry.physical == _INT96:
+                raise CatalogError(
+                    f"column {column.name!r} of table {table.name!r} holds ids, but in the file "
+                    f"{alike[0]!r} it is of type INT96, of which some stand for one moment"
+                )
+            try:
+                check_fit(table.name, column.name, column.type, part.held[column.name], is_id=is_id)
+            except CatalogError as error:
+                raise CatalogError(f"{error} (in the file {alike[0]!r})") from None
+        frames |= part.frames
+        parts.append(part)
+    if len(parts) == 1:
+        (part,) = parts
+        return ParquetDoor(part.view, part.patched, Base(name, part.held, ids), frames)
+    views = "\nUNION ALL\n".join(_settled(table, part.view, part.held, ids) for part in parts)
+    patched = "\nUNION ALL\n".join(_settled(table, part.patched, part.held, ids) for part in parts)
+    declared = {column.name: DUCKDB.types[column.type] for column in table.columns}
+    return ParquetDoor(views, patched, Base(name, declared, ids), frames)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """How files of one schema are read, and which types their declared columns have."""
+
+    view: str
+    patched: str
+    held: Mapping[str, str]
+    frames: Mapping[str, Any]
+
+
+def _part(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    files: list[str],
+    entries: tuple[_Entry, ...],
+) -> _Part:
+    if any(entry.is_careful for entry in entries):
+        reader = CarefulFiles(table, tuple(files), tuple(entry.name for entry in entries))
+        connection.register(name, reader)
+        view = select([quoted(column.name) for column in table.columns], name)
+        return _Part(view, view, _held(connection, view), {name: reader})
+    columns = list(zip(table.columns, entries, strict=True))
+    source = _scan(files)
+    view = select(
+        [f"{quoted(entry.name)} AS {quoted(column.name)}" for column, entry in columns], source
+    )
+    held = _held(connection, view)
+    return _Part(view, _patched(files, columns, held), held, {})
+
+
+def _scan(files: Iterable[str], validation: str = "strict") -> str:
+    """Return a scan of files that takes nothing from the names of folders."""
+    listed = ", ".join(map(literal, files))
+    return (
+        f"read_parquet([{listed}], hive_partitioning = false, union_by_name = false, "
+        f"int96_as = 'timestamp', can_have_nan = true, utf8_validation = '{validation}')"
+    )
+
+
+def _patched(
+    files: list[str], columns: list[tuple[Column, _Entry]], held: Mapping[str, str]
+) -> str:
+    """Return a SELECT in which text that is not UTF-8 is missing, and all else is the same.
+
+    Where bytes are no text, one way of reading leaves them out and the other puts question marks,
+    so the lengths of what they read tell whether all of it was text.
+    """
+    texts = [entry for column, entry in columns if held[column.name] == "VARCHAR"]
+    if not texts:
+        return select(
+            [f"{quoted(entry.name)} AS {quoted(column.name)}" for column, entry in columns],
+            _scan(files),
+        )
+    place = ["file_index", "file_row_number"]
+    lengths = [f"strlen({quoted(entry.name)}) AS n{number}" for number, entry in enumerate(texts)]
+    marked = inner(select([*place, *lengths], _scan(files, "replace")))
+    chosen = []
+    for column, entry in columns:
+        text = f"a.{quoted(entry.name)}"
+        if entry in texts:
+            text = f"CASE WHEN strlen({text}) = b.n{texts.index(entry)} THEN {text} END"
+        chosen.append(f"{text} AS {quoted(column.name)}")
+    on = " AND ".join(f"a.{name} = b.{name}" for name in place)
+    return select(chosen, f"{_scan(files, 'ignore')} AS a JOIN {marked} AS b ON {on}")
+
+
+def _settled(table: Table, view: str, held: Mapping[str, str], ids: frozenset[str]) -> str:
+    """Return a SELECT of the declared types; text stays whole, and is cut where it is no id."""
+    writer = Writer(DUCKDB)
+    chosen = []
+    for column in table.columns:
+        name, kind = column.name, column.type
+        text = normal(writer, name, kind, held[name], is_id=name in ids, whole=True)
+        chosen.append(f"{writer.as_type(text, kind)} AS {quoted(name)}")
+    return select(chosen, inner(view))
+
+
+def _held(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
+    relation = connection.sql(view)
+    return dict(zip(relation.columns, map(held_of, relation.types), strict=True))
+
+
+def _footers(
+    connection: duckdb.DuckDBPyConnection, table: Table, files: tuple[str, ...]
+) -> dict[str, list[_Entry]]:
+    """Return the columns of each file; those within others are part of them."""
+    found: dict[str, list[_Entry]] = {}
+    for file in files:
+        text = select(_FOOTER, f"parquet_schema({literal(file)})")
+        try:
+            rows = connection.execute(text).fetchall()
+        except duckdb.Error:
+            raise CatalogError(
+                f"table {table.name!r}: {file!r} is not a Parquet file, or it is damaged"
+            ) from None
+        split = _check_readable(connection, table, file)
+        found[file] = [replace(entry, is_split=entry.name in split) for entry in _top(rows)]
+    return found
+
+
+def _check_readable(
+    connection: duckdb.DuckDBPyConnection, table: Table, file: str
+) -> frozenset[str]:
+    """Refuse what cannot be read, before any charge, and return what DuckDB alone cannot read."""
+    text = select(["encryption_algorithm"], f"parquet_file_metadata({literal(file)})")
+    try:
+        is_encrypted = connection.execute(text).fetchall() != [(None,)]
+    except duckdb.Error:  # the key's name is given as text, which it need not be
+        is_encrypted = True
+    if is_encrypted:
+        raise CatalogError(
+            f"table {table.name!r}: the file {file!r} is encrypted, and nothing here has its key; "
+            "write it without encryption"
+        )
+    kept = ["path_in_schema", "type", "compression", "encodings"]
+    text = select(kept, f"parquet_metadata({literal(file)})", distinct=True)
+    try:
+        chunks = connection.execute(text).fetchall()
+    except duckdb.Error:  # statistics that cannot be shown, which says nothing of the rows
+        chunks = []
+    split = set()
+    for name, physical, codec, encodings in chunks:
+        if codec not in _CODECS:
+            raise CatalogError(
+                f"table {table.name!r}: the file {file!r} is compressed in a way that cannot be "
+                "read; write it with ZSTD or SNAPPY"
+            )
+        if physical == "FIXED_LEN_BYTE_ARRAY" and "BYTE_STREAM_SPLIT" in encodings:
+            split.add(name)
+    return frozenset(split)
+
+
+def _top(rows: list[tuple[Any, ...]]) -> list[_Entry]:
+    """Return the columns right below the root, which comes first."""
+    entries: list[_Entry] = []
+    place = 1
+    while place < len(rows):
+        name, physical, _, converted, logical, held, digits = rows[place]
+        entries.append(_Entry(name, physical, converted, logical, str(held), digits))
+        left = 1
+        while left:  # past all that is within it
+            left += (rows[place][2] or 0) - 1
+            place += 1
+    return entries
+
+
+def _declared(table: Table, file: str, entries: list[_Entry]) -> tuple[_Entry, ...]:
+    """Return the entries of the declared columns; no two columns may have one name.
+
+    DuckDB gives another name to the second of two, which a third column may have.
+    """
+    names: set[str] = set()
+    for entry in entries:
+        if entry.name.lower() in names:
+            raise CatalogError(
+                f"table {table.name!r}: the file {file!r} has several columns that are called "
+                f"{entry.name!r}, or differ from it in upper and lower case alone; rename them"
+            )
+        names.add(entry.name.lower())
+    chosen = []
+    for column in table.columns:
+        alike = [entry for entry in entries if entry.name.lower() == column.name.lower()]
+        if not alike:
+            raise CatalogError(
+                f"table {table.name!r}: the file {file!r} has no column {column.name!r}; it has "
+                f"{', '.join(entry.name for entry in entries)}"
+            )
+        chosen.append(alike[0])
+    return tuple(chosen)
