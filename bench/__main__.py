@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench import (
     accounting,
+    asks,
     audit,
     bounding,
     choose,
@@ -48,6 +49,7 @@ def main() -> int:
         bounding,
         accounting,
         ledger,
+        asks,
         local,
         questions,
         audit,

@@ -23,14 +23,18 @@ from tests.contract import test_ledger_limits as limits
 from tests.contract import test_ledger_tables as tables
 from tests.contract import test_ledgers as laws
 from tests.contract.ledgers import Place, allowed, charge, shares
+from tests.ledger import test_making as making
+from tests.unit.ledger import test_amend as amendments
 from tests.unit.ledger import test_chain as chains
 from tests.unit.ledger import test_entry as entries
 from tests.unit.ledger import test_following as statements
 from tests.unit.ledger import test_ledger as ledgers
 from tests.unit.ledger import test_misuse as misuses
 from tests.unit.ledger import test_sqlite as files
+from tests.unit.ledger import test_verify as verifying
 from tests.unit.ledger.samples import in_memory
 from tests.unit.session import test_data_versions as versions
+from tests.unit.session import test_one_charge as buying
 from tests.unit.session import test_opening as openings
 from tests.unit.session import test_session as sessions
 from tests.unit.session import test_stored_answers as stored
@@ -86,8 +90,15 @@ def _of_tables(test: Callable[[Place, Ledger], None]) -> Check:
 
 
 def _test(test: Callable[..., None], *before: object, **more: object) -> Check:
-    """Call a test, in a folder if it wants one."""
-    return lambda lab: test(*before, **more, **_folder(test, lab))
+    """Call a test, in a folder if it wants one, with what it patches put back."""
+
+    def check(lab: Lab) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            known = inspect.signature(test).parameters
+            own = {"monkeypatch": patch} if "monkeypatch" in known else {}
+            test(*before, **more, **own, **_folder(test, lab))
+
+    return check
 
 
 def _of_memory(test: Callable[[Ledger], None]) -> Check:
@@ -221,6 +232,32 @@ CHECKS: dict[str, Check] = {
         laws.test_a_charge_is_seen_by_whoever_opens_the_ledger, kind="sqlite"
     ),
     "entries that replace others are refused": own.entries_that_replace_others_are_refused,
+    "a row that was not added is noticed": _test(
+        verifying.test_a_row_that_was_not_added_is_noticed_at_once, kind="charge"
+    ),
+    "what was planted is found": own.what_was_planted_is_found,
+    "a ledger is made on a disk of any size": _test(
+        making.test_a_disk_of_any_size_holds_a_whole_ledger_or_none
+    ),
+    "a question that failed is charged once": _test(
+        buying.test_a_question_that_failed_is_charged_once
+    ),
+    "an answer is obtained at its price": _law(laws.test_a_charge_is_taken_up_at_its_price_alone),
+    "two who ask at once in two places are charged once": _test(
+        buying.test_of_two_who_take_up_one_charge_both_get_the_one_answer
+    ),
+    "what could not be recorded is kept": _test(
+        buying.test_an_answer_that_could_not_be_recorded_is_not_drawn_again
+    ),
+    "threads that ask the same are charged once": _test(
+        buying.test_threads_that_ask_the_same_are_charged_once
+    ),
+    "who is not named gets nothing": _law(
+        limits.test_who_is_not_named_gets_nothing_unless_everybody_may_ask
+    ),
+    "an id space that was renamed is noticed": _test(
+        amendments.test_a_new_id_space_is_opened_by_an_amendment
+    ),
     "a hidden charge is missed": own.a_hidden_charge_is_missed,
     "forged limits are found": own.forged_limits_are_found,
 }

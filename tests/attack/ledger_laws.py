@@ -8,6 +8,7 @@ some laws that no other test states.
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ def a_disk_may_fail(lab: Lab) -> None:
 def a_worker_may_end_at_every_point(lab: Lab) -> None:
     """Let a worker end at each point of a question, and hold the ledger to what was seen of it."""
     catalog, place = declared(100, ["ann"]), lab.folder / "ledger"
-    plan, history = planned(catalog)[0], History(["ann"])
+    plan, history = planned(catalog)[0], History(["ann"], fresh=True)
     for point in Point:
         frames, killed = [], False
         reached = kill_at(point, end=_end)
@@ -279,6 +280,17 @@ def entries_that_replace_others_are_refused(_: Lab) -> None:
     assert len(store._entries["people"]) == 4
     with pytest.raises(LedgerError, match="lacks entry 4"):
         pay(ledger)
+
+
+def what_was_planted_is_found(lab: Lab) -> None:
+    """Plant a trigger that swallows entries beside those of a file."""
+    path = lab.folder / "ledger"
+    with closing(in_file(path)) as ledger:
+        pay(ledger)
+    with closing(sqlite3.connect(path)) as file:
+        file.execute(verifying.PLANTED[0])
+    with pytest.raises(LedgerError, match="has besides the trigger 'more'"):
+        in_file(path)
 
 
 def a_hidden_charge_is_missed(_: Lab) -> None:

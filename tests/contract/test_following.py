@@ -58,7 +58,7 @@ def test_an_entry_follows_the_newest_one_and_is_durable(place: Place) -> None:
     assert last(ledger) == answer
     with ledger.store.read() as pages:
         assert pages.body(answer) == BODY
-        assert pages.is_paid(paid)
+        assert pages.answer_of(paid) is not None
     assert left(other) == Fraction(65, 100)
     assert verified(other).answers == 1
 

@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
+from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear, UnknownAnalyst
 from tests.contract.ledgers import NANO, Place, allowed, charge, left, numbers, shares, verified
 
+EVERYBODY = shares(ann=(None, "0.25"), bob=("0.3", "0.2"), others=(None, 0))
 SHARED = shares(ann=("0.5", "0.25"), bob=("0.5", "0.25"), others=("0.25", 0))
 
 
@@ -28,7 +29,9 @@ def test_analysts_spend_their_share_and_no_more(place: Place) -> None:
 
 
 def test_what_is_kept_for_an_analyst_is_spent_by_nobody_else(place: Place) -> None:
-    terms = allowed(1, slack="1e-6", analysts=shares(ann=(None, "0.25"), bob=(None, "0.5")))
+    terms = allowed(
+        1, slack="1e-6", analysts=shares(ann=(None, "0.25"), bob=(None, "0.5"), others=(None, 0))
+    )
     ledger = place.ledger(terms)
     charge(ledger, "0.25", slack="2.5e-7", who="eve")
     with pytest.raises(BudgetExceeded, match="epsilon 0 for 'eve' is left"):
@@ -41,8 +44,42 @@ def test_what_is_kept_for_an_analyst_is_spent_by_nobody_else(place: Place) -> No
     assert verified(ledger).spent.nanos == NANO
 
 
+def test_who_is_not_named_gets_nothing_unless_everybody_may_ask(place: Place) -> None:
+    named = shares(ann=("0.5", 0), bob=(None, "0.25"))
+    ledger = place.ledger(allowed(1, analysts=named))
+    assert [left(ledger, who) for who in ("ann", "bob", "anne", "owner")] == [
+        Fraction(1, 2),
+        Fraction(1),
+        0,
+        0,
+    ]
+    for who in ("anne", "owner"):
+        with pytest.raises(UnknownAnalyst, match=rf"'{who}' is not among .* 'ann', 'bob'; ask as"):
+            charge(ledger, "0.01", who=who)
+        assert ledger.heads() == ()
+    charge(ledger, "0.5", who="bob")
+    with pytest.raises(UnknownAnalyst, match=r"add \[analysts.anne\], or \[analysts.\"\*\"\]"):
+        charge(ledger, "0.01", who="anne")
+    assert left(ledger, "bob") == Fraction(1, 2)
+    assert left(place.another().ledger(allowed(1)), "anne") == 1
+
+
+def test_a_ledger_in_which_everybody_could_ask_says_how_it_stays_so(place: Place) -> None:
+    open_to_all = shares(ann=(None, "0.25"), others=(None, 0))
+    charge(place.ledger(allowed(1, analysts=open_to_all)), "0.25", who="eve")
+    closed = place.ledger(allowed(1, analysts=open_to_all[:1]))
+    with pytest.raises(LedgerError, match=r"\[analysts.\"\*\"\] in the catalog lets everybody"):
+        closed.check_terms()
+    place.ledger(allowed(1, analysts=open_to_all)).check_terms()
+    closed.amend(by="owner", why="those who are named")
+    closed.check_terms()
+    with pytest.raises(UnknownAnalyst):
+        charge(closed, "0.25", who="eve")
+    charge(closed, "0.75", who="ann")
+
+
 def test_a_hostile_analyst_changes_nobody_elses_part(place: Place) -> None:
-    terms = allowed(1, question="0.1", analysts=shares(ann=(None, "0.25"), bob=("0.3", "0.2")))
+    terms = allowed(1, question="0.1", analysts=EVERYBODY)
     ledger = place.ledger(terms)
     for _ in range(60):
         for price in ("0.1", "0.01", "0.5"):
@@ -64,7 +101,7 @@ def test_one_question_costs_at_most_its_part(place: Place) -> None:
 
 def test_a_change_of_limits_is_on_record_with_who_and_why(place: Place) -> None:
     charge(place.ledger(), 1)
-    raised = place.ledger(allowed(2, analysts=shares(ann=("0.75", "0.1"))))
+    raised = place.ledger(allowed(2, analysts=shares(ann=("0.75", "0.1"), others=(None, 0))))
     with pytest.raises(LedgerError, match="differ on the limits of 'people': epsilon 1 on record"):
         raised.check_terms()
     made = raised.amend(by="the owner", why="a second year")
@@ -99,7 +136,11 @@ def test_a_budget_that_is_all_kept_can_be_halved(place: Place) -> None:
 
 
 def test_what_is_kept_can_be_spent_as_far_as_a_lowered_cap_allows(place: Place) -> None:
-    charge(place.ledger(allowed(1, analysts=shares(ann=(None, "0.2")))), "0.3", who="bob")
+    charge(
+        place.ledger(allowed(1, analysts=shares(ann=(None, "0.2"), others=(None, 0)))),
+        "0.3",
+        who="bob",
+    )
     lower = place.ledger(allowed("0.4", analysts=shares(ann=(None, "0.5"))))
     lower.amend(by="owner", why="less")
     assert left(lower, "ann") == Fraction(1, 10)

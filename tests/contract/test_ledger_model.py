@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
+from sordino.errors import BudgetError, BudgetExceeded, LedgerError, QuestionTooDear, UnknownAnalyst
 from sordino.ledger.entry import ATTO
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Receipt
@@ -70,6 +70,8 @@ class Model:
         return max(0, room if most is None else min(room, most - mine.used[side]))
 
     def outcome(self, who: str, price: int, slack: int) -> type[Exception] | None:
+        if self.others == 0 and self.purses[who].share is None:
+            return UnknownAnalyst
         if self.most is not None and price > self.most:
             return QuestionTooDear
         fits = price <= self.left(who, 0) and slack <= self.left(who, 1)
@@ -142,14 +144,54 @@ class Machine(RuleBasedStateMachine):
             paid = self.ledger.charge(
                 "people", loss, slack=Fraction(slack, 10**9), plan=plan, who=who, data="d"
             )
-        except (BudgetExceeded, QuestionTooDear) as error:
+        except BudgetError as error:
             found = type(error)
         else:
-            self.receipts.append(paid)
-            self.open.append(paid)
-            self.model.purses[who].used[0] += price
-            self.model.purses[who].used[1] += slack
+            self._paid(paid, price, slack)
         assert found is expected
+
+    @rule(
+        who=st.sampled_from(ANALYSTS),
+        price=st.integers(1, 3),
+        slack=st.sampled_from([0, 0, 1]),
+        plan=st.sampled_from("pq"),
+    )
+    def obtain(self, who: str, price: int, slack: int, plan: str) -> None:
+        loss = losses.pure(epsilon=Fraction(price, 1000)).under("add_remove")
+        answer = self.model.answers.get((who, plan))
+        same = [paid for paid in self.receipts if (paid.who, paid.plan) == (who, plan)]
+        newest = same[-1] if same else None
+        asked = price * _UNIT, Fraction(slack, 10**9)
+        found: Receipt | bytes | type[Exception]
+        try:
+            found = self.ledger.obtain(
+                "people",
+                loss,
+                slack=Fraction(slack, 10**9),
+                plan=plan,
+                who=who,
+                data="d",
+                readable=lambda _: True,
+            )
+        except BudgetError as error:
+            found = type(error)
+        if answer is not None:
+            assert found == answer[1]
+        elif newest is not None and asked == (newest.price.nanos, newest.slack):
+            assert isinstance(found, Receipt)
+            assert found.seen == newest.seen
+        elif isinstance(found, Receipt):
+            assert self.model.outcome(who, price, slack) is None
+            self._paid(found, price, slack)
+        else:
+            assert found is self.model.outcome(who, price, slack)
+
+    def _paid(self, paid: Receipt, price: int, slack: int) -> None:
+        assert paid not in self.receipts
+        self.receipts.append(paid)
+        self.open.append(paid)
+        self.model.purses[paid.who].used[0] += price
+        self.model.purses[paid.who].used[1] += slack
 
     @rule(pick=st.integers(0, 100), body=st.binary(max_size=5))
     def record(self, pick: int, body: bytes) -> None:

@@ -173,7 +173,7 @@ def overspent(newest: Entry, own: Entry | None, wanted: Wanted) -> Entry:
 
 
 def test_the_whole_cap_is_not_overspent(kept: Place) -> None:
-    ledger = kept.ledger(allowed(1, analysts=shares(bob=(None, "0.25"))))
+    ledger = kept.ledger(allowed(1, analysts=shares(bob=(None, "0.25"), others=(None, 0))))
     charge(ledger, "0.5", who="eve")
     forged = overspent(last(ledger), last(ledger), Wanted("eve", 250_000_001, 0, "p", "d"))
     with pytest.raises(REFUSED, match="fits the budget"):

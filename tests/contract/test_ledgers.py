@@ -11,8 +11,9 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 
-from sordino.errors import BudgetExceeded, LedgerError
+from sordino.errors import AnsweredError, BudgetExceeded, LedgerError
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.receipt import Receipt
 from sordino.ledger.terms import Terms, terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
@@ -262,6 +263,88 @@ def test_the_answer_to_the_newest_charge_is_found(place: Place) -> None:
     ledger.record(second, b"second")
     ledger.record(first, b"first")
     assert ledger.find("people", who="ann", plan="plan", data="data") == b"second"
+
+
+def obtained(ledger: Ledger, epsilon: object, *, slack: object = 0, **about: str) -> object:
+    """Return what there is for a question, or what a new charge gives."""
+    loss = losses.pure(epsilon=Fraction(str(epsilon))).under("add_remove")
+    asked = {"plan": "plan", "who": "ann", "data": "data"} | about
+    return ledger.obtain(
+        "people",
+        loss,
+        slack=Fraction(str(slack)),
+        plan=asked["plan"],
+        who=asked["who"],
+        data=asked["data"],
+        readable=lambda body: body != b"unreadable",
+    )
+
+
+def test_a_charge_without_an_answer_is_taken_up_and_not_made_again(place: Place) -> None:
+    ledger = place.ledger()
+    receipt = obtained(ledger, "0.25")
+    assert isinstance(receipt, Receipt)
+    for again in (ledger, place.ledger()):
+        assert obtained(again, "0.25") == receipt
+    assert (left(ledger), numbers(ledger)) == (Fraction(3, 4), [1, 2])
+    ledger.record(receipt, b"answer")
+    for again in (ledger, place.ledger()):
+        assert obtained(again, "0.25") == b"answer"
+        assert again.recorded(receipt) == b"answer"
+        with pytest.raises(AnsweredError):
+            again.record(receipt, b"another")
+    assert (verified(ledger).charges, verified(ledger).answers) == (1, 1)
+
+
+def test_a_charge_is_taken_up_at_its_price_alone(place: Place) -> None:
+    ledger = place.ledger(allowed(1, slack="1e-6"))
+    first = obtained(ledger, "0.125")
+    others = [
+        obtained(ledger, "0.125", slack="1e-7"),
+        obtained(ledger, "0.25"),
+        obtained(ledger, "0.125", who="bob"),
+        obtained(ledger, "0.125", plan="other"),
+        obtained(ledger, "0.125", data="other"),
+    ]
+    assert len({first, *others}) == 6
+    assert obtained(ledger, "0.25") == others[1]
+
+
+def test_the_newest_charge_is_taken_up_and_an_answer_comes_first(place: Place) -> None:
+    ledger = place.ledger()
+    charge(ledger, "0.125")
+    second = charge(ledger, "0.125")
+    assert obtained(ledger, "0.125") == second
+    ledger.record(second, b"unreadable")
+    third = obtained(ledger, "0.125")
+    assert isinstance(third, Receipt)
+    assert third.number == second.number + 2
+    assert obtained(ledger, "0.125") == third
+    ledger.record(third, b"answer")
+    charge(ledger, "0.125")  # new noise that never came
+    assert obtained(ledger, "0.125") == b"answer"
+    assert verified(ledger).charges == 4
+
+
+def test_a_charge_is_taken_up_when_nothing_is_left(place: Place) -> None:
+    ledger = place.ledger()
+    receipt = obtained(ledger, 1)
+    assert obtained(place.ledger(), 1) == receipt
+    with pytest.raises(BudgetExceeded):
+        obtained(ledger, 1, plan="other")
+
+
+def test_all_who_want_the_same_at_once_get_one_charge(kept: Place) -> None:
+    ledgers = [kept.ledger() for _ in range(6)]
+    charge(ledgers[0], "0.1", plan="before")
+    barrier, found = Barrier(len(ledgers)), []
+
+    def buy(ledger: Ledger) -> None:
+        barrier.wait()
+        found.append(obtained(ledger, "0.1"))
+
+    _together([partial(buy, ledger) for ledger in ledgers])
+    assert (len(found), len(set(found)), numbers(ledgers[0])) == (6, 1, [1, 2, 3])
 
 
 def test_nothing_is_refunded(place: Place) -> None:

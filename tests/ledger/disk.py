@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 from unittest.mock import patch
@@ -60,11 +60,16 @@ class Fault:
 
 
 class Disk(apsw.VFS):
-    """SQLite's own way to the files, with a log of events and, maybe, a fault."""
+    """SQLite's own way to the files, with a log of events and, maybe, a fault.
 
-    def __init__(self, log: list[Event] | None = None) -> None:
+    With a ``room`` it is full as soon as all its files together would hold more bytes.
+    """
+
+    def __init__(self, log: list[Event] | None = None, *, room: int | None = None) -> None:
         self.log: list[Event] = [] if log is None else log
         self.fault: Fault | None = None
+        self.room = room
+        self.sizes: dict[str, int] = {}
         self.name = next(_names)
         super().__init__(self.name, "unix")
 
@@ -78,12 +83,24 @@ class Disk(apsw.VFS):
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
         self.happens(Event("delete", Path(filename).name, int(syncdir)))
         super().xDelete(filename, syncdir)
+        self.sizes.pop(Path(filename).name, None)
 
     def happens(self, event: Event) -> None:
         """Write an event down, or fail."""
         if self.fault is not None:
             self.fault.meet(event.kind)
+        if event.kind in ("write", "cut"):
+            self._hold(event)
         self.log.append(event)
+
+    def _hold(self, event: Event) -> None:
+        """Count how long a file becomes, or fail if there is no room for that."""
+        before = self.sizes.get(event.name, 0)
+        after = event.at if event.kind == "cut" else max(before, event.at + len(event.data))
+        held = sum(self.sizes.values()) - before + after
+        if self.room is not None and after > before and held > self.room:
+            raise full()
+        self.sizes[event.name] = after
 
     def driver(self, *, instead: tuple[str, str] = ("", ""), checkpoint: int = 1_000) -> Driver:
         """Return what a store needs; one statement may be exchanged for another one."""
@@ -94,11 +111,17 @@ class Disk(apsw.VFS):
             connection.wal_autocheckpoint(checkpoint)
             return connection
 
-        return Driver(connect, apsw.Error)
+        return Driver(connect, apsw.Error, lambda cursor: int(cursor.connection.changes()))
 
 
 class _Connection(apsw.Connection):
+    """What Python's own module does: the end of a connection fails without a word."""
+
     instead: tuple[str, str] = ("", "")
+
+    def close(self, force: bool = False) -> None:
+        with suppress(apsw.Error):
+            super().close(force)
 
     def execute(self, statements: str, *bindings: Any, **others: Any) -> apsw.Cursor:
         old, new = self.instead
@@ -154,7 +177,11 @@ class WatchedAnchor(Anchor):
 @contextmanager
 def folder_watched(log: list[Event]) -> Iterator[None]:
     """Write down what is done to names and folders while a ledger is made."""
-    sync, link, unlink = place._sync, os.link, Path.unlink
+    sync, link, unlink, begin = place._sync, os.link, Path.unlink, place.begin
+
+    def begun(draft: Path) -> int:
+        log.append(Event("create", draft.name))
+        return begin(draft)
 
     def synced(path: Path) -> None:
         sync(path)
@@ -170,6 +197,7 @@ def folder_watched(log: list[Event]) -> Iterator[None]:
         unlink(path, missing_ok=missing_ok)
 
     with (
+        patch.object(place, "begin", begun),
         patch.object(place, "_sync", synced),
         patch.object(os, "link", linked),
         patch.object(Path, "unlink", unlinked),

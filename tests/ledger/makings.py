@@ -27,7 +27,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Seen
 from sordino.ledger.sqlite import SqliteStore
 from sordino.ledger.sqlite_file import STANDARD, Driver
-from sordino.ledger.sqlite_schema import MIGRATIONS
+from sordino.ledger.sqlite_schema import MIGRATIONS, SCHEMA
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import losses
@@ -130,7 +130,12 @@ def migrate(folder: Path, kills: int, dice: random.Random) -> Counter[str]:
 def _made(
     path: Path, driver: Driver = STANDARD, steps: tuple[tuple[str, ...], ...] = MIGRATIONS
 ) -> None:
-    SqliteStore(path, driver=driver, migrations=steps).close()
+    SqliteStore(path, driver=driver, schema=_schema(steps), migrations=steps).close()
+
+
+def _schema(steps: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """Return the statements of the newest version; ours is made by those before the last step."""
+    return SCHEMA if steps == MIGRATIONS else (*SCHEMA, *STEP)
 
 
 def _made_linking(path: Path, *, named: bool) -> None:
@@ -187,7 +192,7 @@ def _read(path: Path) -> tuple[Seen, int]:
 def _check_carried(path: Path, head: Seen, spent: int, steps: tuple[tuple[str, ...], ...]) -> None:
     """What was spent is the same right after a kill, and after it was carried over in the end."""
     assert _read(path) == (head, spent)
-    store = SqliteStore(path, migrations=steps)
+    store = SqliteStore(path, schema=_schema(steps), migrations=steps)
     with closing(Ledger(store, terms_of(_CATALOG))) as book:
         (found,) = verify(book)
         assert (found.head, found.spent.nanos) == (head, spent)

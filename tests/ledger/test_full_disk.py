@@ -56,6 +56,7 @@ FAULTS: dict[str, tuple[Callable[[], Exception], tuple[Any, ...], int]] = {
 }  # what is raised, at which kinds of calls, and how many of them a run makes at least
 WORDS = (
     "the disk is full",
+    "the disk may be full",
     "the disk reports an error",
     "cannot be written to",
     "cannot be opened",

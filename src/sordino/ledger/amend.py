@@ -8,9 +8,12 @@ from sordino.ledger.chain import Chain
 from sordino.ledger.entry import Entry, write_currency
 from sordino.ledger.rules import Note
 from sordino.ledger.store import Pages
-from sordino.ledger.terms import Amount, Share, Terms
+from sordino.ledger.terms import NOTHING, Amount, Share, Terms
 
-_NOTHING = Amount(0, 0)
+_CLOSED = (
+    "the share of all others, who get nothing now because analysts are named and '*' is not (an "
+    'entry [analysts."*"] in the catalog lets everybody ask as before)'
+)
 
 
 def open_space(chain: Chain, pages: Pages, people: str, terms: Terms, note: Note) -> list[Entry]:
@@ -47,7 +50,8 @@ def differences(pages: Pages, last: Entry, terms: Terms) -> list[str]:
     if last.most != stated.most:
         found.append("the most for one question")
     if (last.others, last.others_slack) != (stated.others, stated.others_slack):
-        found.append("the share of all others")
+        closed = last.others is None and terms.caps.others == NOTHING
+        found.append(_CLOSED if closed else "the share of all others")
     changed = _changed(pages, last, terms)
     return found + [f"the share of {share.who!r}" for _, share in changed]
 
@@ -77,7 +81,7 @@ def _changed(pages: Pages, last: Entry, terms: Terms) -> list[tuple[Entry | None
     stated = {share.who: share for share in terms.shares}
     found = []
     for who in dict.fromkeys([*stated, *pages.analysts(last.people)]):
-        share, own = stated.get(who, Share(who, None, _NOTHING)), pages.last_of(last.people, who)
+        share, own = stated.get(who, Share(who, None, NOTHING)), pages.last_of(last.people, who)
         if _on_record(who, own) != share:
             found.append((own, share))
     return found
@@ -91,6 +95,6 @@ def _lower(own: Entry | None, share: Share) -> Amount:
 
 def _on_record(who: str, own: Entry | None) -> Share:
     if own is None:
-        return Share(who, None, _NOTHING)
+        return Share(who, None, NOTHING)
     most = None if own.share is None else Amount(own.share, own.share_slack or 0)
     return Share(who, most, Amount(own.kept, own.kept_slack))

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from time import time
+from typing import overload
 
-from sordino.errors import BudgetError, LedgerError
+from sordino.errors import AnsweredError, BudgetError, LedgerError, UnknownAnalyst
 from sordino.ledger import rules
 from sordino.ledger.amend import amend_space, differences, open_space
 from sordino.ledger.anchor import Anchor
@@ -104,40 +105,116 @@ class Ledger:
 
         Guarantee: as for Ledger.
         """
-        terms = self._terms(people)
-        people, who, plan, data = plain(people), check_name(who), _text(plan), _text(data)
-        price = self._price(people, loss)
-        wanted = Wanted(who, int(price.nanos), int(slack_up(slack)), plan, data)
-        note = Note(self._clock())
-        entry = self._charge_at_once(people, wanted, terms, note)
+        wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
+        return self._charge_anew(plain(people), wanted, None)
+
+    def obtain(
+        self,
+        people: str,
+        loss: Loss,
+        *,
+        slack: Fraction,
+        plan: str,
+        who: str,
+        data: str,
+        readable: Callable[[bytes], bool],
+    ) -> Receipt | bytes:
+        """Return the answer on record to the same question, or the receipt of what pays for one.
+
+        That is the analyst's newest charge for the same plan on the same version of the data, if it
+        has no answer yet and costs the same; only else is something charged, as ``charge`` does.
+        An answer that is not ``readable`` is paid for again. However many processes ask at once,
+        they are given the same receipt, and ``record`` takes one answer for it.
+
+        Guarantee: as for Ledger.
+        """
+        wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
+        return self._charge_anew(plain(people), wanted, readable)
+
+    def _wanted(
+        self, people: str, loss: Loss, *, slack: Fraction, plan: str, who: str, data: str
+    ) -> Wanted:
+        self._terms(people)
+        who, plan, data = check_name(who), _text(plan), _text(data)
+        price = self._price(plain(people), loss)
+        return Wanted(who, int(price.nanos), int(slack_up(slack)), plan, data)
+
+    @overload
+    def _charge_anew(self, people: str, wanted: Wanted, readable: None) -> Receipt: ...
+
+    @overload
+    def _charge_anew(
+        self, people: str, wanted: Wanted, readable: Callable[[bytes], bool]
+    ) -> Receipt | bytes: ...
+
+    def _charge_anew(
+        self, people: str, wanted: Wanted, readable: Callable[[bytes], bool] | None
+    ) -> Receipt | bytes:
+        """Charge what is wanted, unless ``readable`` is given and it was charged for before."""
+        terms, note = self._terms(people), Note(self._clock())
+        known, own = self.chain.known(people, wanted.who)
+        if readable is not None:
+            with self.store.read() as pages:
+                known = self.chain.last(pages, people)  # what is added at once must follow this one
+                made = self._made(pages, people, wanted, readable)
+            if made is not None:
+                return made
+        entry = self._charge_at_once(people, wanted, terms, note, known)
         if entry is None:
-            known, own = self.chain.known(people, who)
             if known is None or wanted.price > rules.room(known, own).nanos:
                 with self.store.read() as pages:  # who is refused need not wait for writers
                     self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
+            if known is None:
+                self._open_others(people)
             with self._writing(people) as pages:
+                if readable is not None:
+                    made = self._made(pages, people, wanted, readable)
+                    if made is not None:  # somebody else was faster
+                        return made
                 last = self.chain.last(pages, people) or self._open(pages, people, terms)
                 draft = self._charged(pages, last, wanted, terms, note)
                 entry = self.chain.append(pages, draft, last)
             self._unchecked.discard(people)  # now that it is durable who has opened it
             self._compared.add(people)
         self.chain.saw(entry, self.store)
-        left = rules.room(entry, entry)
+        return self._receipt(entry)
+
+    def _made(
+        self, pages: Pages, people: str, wanted: Wanted, readable: Callable[[bytes], bool]
+    ) -> Receipt | bytes | None:
+        """Return what there is already of what is wanted: an answer, or a charge without one."""
+        who, price, slack, plan, data = wanted
+        self._check_currency(pages, people, self._terms(people))
+        answer = pages.answer_to(people, who, plan, data)
+        if answer is not None:
+            body = self._body(pages, answer)
+            if readable(body):
+                return body
+        charge = pages.charge_for(people, who, plan, data)
+        if charge is None or (charge.price, charge.price_slack) != (price, slack):
+            return None
+        if pages.answer_of(charge) is not None:
+            return None
+        self.chain.check_hash(pages, charge)
+        return self._receipt(charge)
+
+    def _receipt(self, charge: Entry) -> Receipt:
+        currency, left = self._terms(charge.people).budget.currency, rules.room(charge, charge)
         return Receipt(
-            people,
-            entry.number,
-            entry.hash,
-            who,
-            price,
-            _slack(wanted.slack),
-            Price(price.currency, left.nanos),
+            charge.people,
+            charge.number,
+            charge.hash,
+            charge.who,
+            Price(currency, charge.price),
+            _slack(charge.price_slack),
+            Price(currency, left.nanos),
             _slack(left.slack),
-            plan,
-            data,
+            charge.plan,
+            charge.data,
         )
 
     def record(self, receipt: Receipt, body: bytes) -> None:
-        """Keep the answer of a charge, durably; a second answer for one charge is refused.
+        """Keep the answer of a charge, durably; a second one raises AnsweredError.
 
         Guarantee: none needed; an answer is already private.
         """
@@ -148,20 +225,28 @@ class Ledger:
             people = receipt.people
             with self._writing(people) as pages:
                 last = self.chain.last(pages, people)
-                charge = last
-                if last is not None and last.number != receipt.number:
-                    charge = pages.entry(people, receipt.number)
-                if last is None or charge is None or charge.hash != receipt.head:
+                charge = self._charge_of(pages, last, receipt)
+                if last is None or charge is None:
                     raise LedgerError("there is no charge that this receipt is for")
-                unpaid = charge is last or not pages.is_paid(charge)
-                if charge.kind != "charge" or not unpaid:
-                    raise LedgerError(
+                paid = charge is not last and pages.answer_of(charge) is not None
+                if charge.kind != "charge" or paid:
+                    raise AnsweredError(
                         "a charge pays for one answer, and this one has been recorded"
                     )
                 own = self.chain.own(pages, last, charge.who)
                 draft = self._answered(last, own, charge, body)
                 entry = self.chain.append(pages, draft, last, body)
         self.chain.saw(entry, self.store)
+
+    def recorded(self, receipt: Receipt) -> bytes | None:
+        """Return the answer of a charge, or None if none was recorded.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        with self.store.read() as pages:
+            charge = self._charge_of(pages, self.chain.last(pages, receipt.people), receipt)
+            answer = None if charge is None else pages.answer_of(charge)
+            return None if answer is None else self._body(pages, answer)
 
     def find(self, people: str, *, who: str, plan: str, data: str) -> bytes | None:
         """Return the stored answer of an analyst to a plan on a version of the data, or None.
@@ -170,18 +255,26 @@ class Ledger:
         """
         with self.store.read() as pages:
             self.chain.last(pages, people)
-            found = pages.answer_to(people, who, plan, data)
-            body = None if found is None else pages.body(found)
-            if found is not None:
-                self.chain.check_hash(pages, found)
-        if found is None:
-            return None
-        if not isinstance(body, bytes) or hashlib.sha256(body).hexdigest() != found.body:
+            answer = pages.answer_to(people, who, plan, data)
+            return None if answer is None else self._body(pages, answer)
+
+    def _body(self, pages: Pages, answer: Entry) -> bytes:
+        """Return the bytes of an answer, or refuse what is not what was recorded."""
+        body = pages.body(answer)
+        self.chain.check_hash(pages, answer)
+        if not isinstance(body, bytes) or hashlib.sha256(body).hexdigest() != answer.body:
             raise LedgerError(
-                f"the answer to charge {found.charge} of {people!r} is not the one that was "
-                "recorded; see 'sordino ledger verify'"
+                f"the answer to charge {answer.charge} of {answer.people!r} is not the one that "
+                "was recorded; see 'sordino ledger verify'"
             )
         return body
+
+    def _charge_of(self, pages: Pages, last: Entry | None, receipt: Receipt) -> Entry | None:
+        """Return the charge that a receipt is for, or None if there is no such charge."""
+        charge = last
+        if last is not None and last.number != receipt.number:
+            charge = pages.entry(receipt.people, receipt.number)
+        return charge if charge is not None and charge.hash == receipt.head else None
 
     def left(self, people: str, who: str) -> tuple[Price, Fraction]:
         """Return what an analyst may still spend: of the budget, and of the delta for keys.
@@ -224,6 +317,7 @@ class Ledger:
             for people, terms in self.terms.items():
                 last = self.chain.last(pages, people)
                 if last is None:
+                    self._check_new(pages, people)
                     self._unchecked.add(people)
                 else:
                     self._check_limits(pages, last, terms)
@@ -272,9 +366,8 @@ class Ledger:
     # and nothing was added.
 
     def _charge_at_once(
-        self, people: str, wanted: Wanted, terms: Terms, note: Note
+        self, people: str, wanted: Wanted, terms: Terms, note: Note, last: Entry | None
     ) -> Entry | None:
-        last, _ = self.chain.known(people, wanted.who)
         if last is None or last.who != wanted.who or people not in self._compared:
             return None
         try:
@@ -306,11 +399,41 @@ class Ledger:
             if last.people in self._unchecked:  # somebody else has opened it meanwhile
                 self._check_limits(pages, last, terms)
             own = self.chain.own(pages, last, wanted.who)
+        if last.others == 0 and (own is None or own.share is None):
+            raise UnknownAnalyst(wanted.who, tuple(share.who for share in terms.shares))
         return rules.charged(last, own, wanted, terms.budget.currency, note)
 
     def _open(self, pages: Pages, people: str, terms: Terms) -> Entry:
+        self._check_new(pages, people)
         note = Note(self._clock(), _OWNER, "as declared in the catalog")
         return open_space(self.chain, pages, people, terms, note)[-1]
+
+    def _open_others(self, people: str) -> None:
+        """Open what else is declared with the first charge; what is declared later is new then."""
+        for other, terms in sorted(self.terms.items()):
+            if other != people:
+                with self._writing(other) as pages:
+                    opened = self.chain.last(pages, other)
+                    entry = opened or self._open(pages, other, terms)
+                if opened is None:
+                    self._unchecked.discard(other)
+                    self.chain.saw(entry, self.store)
+
+    def _check_new(self, pages: Pages, people: str) -> None:
+        """Refuse an id space that the ledger does not know, once something was spent on others.
+
+        It would begin with a full budget, and may be one that was renamed.
+        """
+        for other in sorted(pages.spaces()):
+            last = self.chain.last(pages, other)
+            if last is not None and last.spent:
+                raise LedgerError(
+                    f"the ledger does not know the people {people!r}, and counts what was spent on "
+                    f"{other!r}: another name begins with a full budget; set the name back in the "
+                    "catalog, or put the new one on record with 'sordino ledger amend' (a ledger "
+                    "of version 0.1 knows an id space only once it was charged, so one that was "
+                    "declared then and never asked about is new to it)"
+                )
 
     def _check_used(self, pages: Pages, last: Entry) -> None:
         """Refuse a ledger that has lost sight of what an analyst has used.

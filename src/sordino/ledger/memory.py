@@ -24,6 +24,8 @@ class MemoryStore:
         self._entries: dict[str, list[Entry]] = {}
         self._own: dict[tuple[str, str], int] = {}
         self._asked: dict[tuple[str, str, str, str], int] = {}
+        self._charged: dict[tuple[str, str, str, str], int] = {}
+        self._paid: dict[tuple[str, int], int] = {}
         self._bodies: dict[tuple[str, int], bytes] = {}
         self._lock = RLock()
         self._process = os.getpid()
@@ -58,7 +60,7 @@ class MemoryStore:
 
     def spaces(self) -> dict[str, str]:
         """Return the currency of every id space that was opened, by its name."""
-        return dict(self._spaces)
+        return dict(sorted(self._spaces.items()))
 
     def currency(self, people: str) -> str | None:
         """Return the currency of an id space, or None if it was not opened."""
@@ -97,6 +99,10 @@ class MemoryStore:
         """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         return self.entry(people, self._asked.get((people, who, plan, data), 0))
 
+    def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return an analyst's newest charge for a plan on a version of the data."""
+        return self.entry(people, self._charged.get((people, who, plan, data), 0))
+
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         return sorted(who for space, who in self._own if space == people)
@@ -117,9 +123,9 @@ class MemoryStore:
         """Return the bytes of the answer that an entry speaks of."""
         return self._bodies.get((entry.people, entry.charge))
 
-    def is_paid(self, charge: Entry) -> bool:
-        """Tell whether the answer that a charge pays for has been recorded."""
-        return (charge.people, charge.number) in self._bodies
+    def answer_of(self, charge: Entry) -> Entry | None:
+        """Return the answer that a charge has paid for, or None if none was recorded."""
+        return self.entry(charge.people, self._paid.get((charge.people, charge.number), 0))
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""
@@ -141,8 +147,11 @@ class MemoryStore:
     def _index(self, entry: Entry) -> None:
         if entry.who:
             self._own[entry.people, entry.who] = entry.number
+        asked = entry.people, entry.who, entry.plan, entry.data
+        if entry.kind == "charge":
+            self._charged[asked] = entry.number
         if entry.kind == "answer":
-            asked = entry.people, entry.who, entry.plan, entry.data
+            self._paid[entry.people, entry.charge] = entry.number
             other = self.entry(entry.people, self._asked.get(asked, 0))
             if other is None or other.charge < entry.charge:
                 self._asked[asked] = entry.number
@@ -154,6 +163,8 @@ class MemoryStore:
             del entries[many:]
             self._own = {at: n for at, n in self._own.items() if at[0] != people}
             self._asked = {at: n for at, n in self._asked.items() if at[0] != people}
+            self._charged = {at: n for at, n in self._charged.items() if at[0] != people}
+            self._paid = {at: n for at, n in self._paid.items() if at[0] != people}
             for entry in entries:
                 self._index(entry)
         for at in list(self._bodies)[bodies:]:

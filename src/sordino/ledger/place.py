@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
@@ -21,6 +22,7 @@ _REMOTE = (
 )
 _MOUNTS = Path("/proc/self/mounts")
 _OCTAL = re.compile(r"\\([0-7]{3})")  # how spaces and the like are written there
+_LOCK = ".lock"  # follows the name of a draft that somebody is at work on
 _BRIEFLY = 1.0  # seconds in which a ledger that is being made has two names
 
 
@@ -55,36 +57,103 @@ def check_place(path: Path) -> os.stat_result:
             )
         time.sleep(0.02)
     if seen.st_size == 0:
-        raise LedgerError(
-            f"the ledger {str(path)!r} is empty, and a ledger never is; put the newest copy back"
-        )
+        raise never_made(path)
     return seen
+
+
+def never_made(path: Path) -> LedgerError:
+    """Say what to do about a file without a ledger in it, as a full disk left it in version 0.1."""
+    return LedgerError(
+        f"the ledger {str(path)!r} is empty, and a ledger never is: put the newest copy back; if "
+        "there has never been one, because the disk was full when it was to be made, remove the "
+        "file and open it again"
+    )
 
 
 def create(path: Path, make: Callable[[Path], None]) -> None:
     """Let a new file be made under another name, and give it its own once it is whole.
 
-    If somebody else was faster, theirs stays.
+    If somebody else was faster, theirs stays. What others who failed have left is removed.
     """
     if not path.parent.is_dir():
         raise LedgerError(
             f"the ledger {str(path)!r} cannot be made: there is no folder {str(path.parent)!r}"
         )
-    draft = path.with_name(f"{path.name}.new-{secrets.token_hex(8)}")
     try:
+        _remove_abandoned(path)
+        draft, held = _begun(path)
         try:
             make(draft)
-            draft.chmod(0o600)  # it holds questions and answers, which are for the owner
             _sync(draft)
             os.link(draft, path)
         except FileExistsError:
             return
         finally:
-            for beside in ("", "-wal", "-shm", "-journal"):
-                draft.with_name(f"{draft.name}{beside}").unlink(missing_ok=True)
+            _remove(draft)
+            os.close(held)
         sync_folder(path.parent)
     except OSError as error:
         raise LedgerError(f"the ledger {str(path)!r} cannot be made: {error.strerror}") from None
+
+
+def _begun(path: Path) -> tuple[Path, int]:
+    """Begin a draft that only the owner can read, because it will hold questions and answers.
+
+    The lock beside it says that somebody is at work, and is held until the draft is done. It is a
+    file of its own: once the draft is the ledger, closing it would end all locks that this process
+    has there, and with them what keeps two charges apart.
+    """
+    while True:
+        draft = path.with_name(f"{path.name}.new-{secrets.token_hex(8)}")
+        held = begin(_lock_of(draft))
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if os.fstat(held).st_nlink:  # nobody took it for abandoned before it was locked
+                os.close(begin(draft))  # before SQLite knows it
+                return draft, held
+        except BaseException:
+            _remove(draft)
+            os.close(held)
+            raise
+        os.close(held)
+
+
+def begin(draft: Path) -> int:
+    """Make a new file that only its owner can read, and return it open."""
+    return os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the drafts of whoever was killed: those that nobody holds the lock of.
+
+    A draft is never opened here, for another thread may have it as its ledger by now. One without a
+    lock is done, or was left by a version that locked the draft itself.
+    """
+    for draft in path.parent.glob(_drafts(path)):
+        if not _lock_of(draft).exists():
+            _remove(draft)
+    for lock in path.parent.glob(f"{_drafts(path)}{_LOCK}"):
+        with suppress(FileNotFoundError, BlockingIOError):  # somebody else is at it
+            held = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(lock.with_name(lock.name.removesuffix(_LOCK)))
+            finally:
+                os.close(held)
+
+
+def _drafts(path: Path) -> str:
+    return f"{escape(path.name)}.new-{'[0-9a-f]' * 16}"
+
+
+def _lock_of(draft: Path) -> Path:
+    return draft.with_name(f"{draft.name}{_LOCK}")
+
+
+def _remove(draft: Path) -> None:
+    # The lock goes first: a draft without one is known to be nobody's, and a lock alone is not.
+    for beside in (_LOCK, "-wal", "-shm", "-journal", ""):
+        draft.with_name(f"{draft.name}{beside}").unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
@@ -109,6 +178,7 @@ def _forget_drafts(path: Path, seen: os.stat_result) -> bool:
                 drafts.append(draft)
     for draft in drafts:
         draft.unlink(missing_ok=True)
+        _lock_of(draft).unlink(missing_ok=True)
     return bool(drafts)
 
 

@@ -110,11 +110,7 @@ class PostgresStore:
     def check(self) -> None:
         """Look whether the triggers are those that the ledger was made with."""
         with self.read() as pages:
-            if pages.unguarded():
-                raise LedgerError(
-                    f"the ledger {self._place} lacks triggers that it was made with; somebody has "
-                    "changed it"
-                )
+            self._check_guarded(pages)
 
     def settle(self) -> None:
         """Nothing is left behind."""
@@ -253,7 +249,15 @@ class PostgresStore:
             raise LedgerError(
                 f"the ledger {self._place} was removed or exchanged while it was open; put it back"
             )
+        self._check_guarded(PostgresPages(connection))
         self.identity, self.keyed = found
+
+    def _check_guarded(self, pages: PostgresPages) -> None:
+        if pages.unguarded():
+            raise LedgerError(
+                f"the ledger {self._place} does not have exactly the triggers that it was made "
+                "with, or has rules beside them: somebody has changed it; put them back"
+            )
 
     def _without_password(self, text: str) -> str:
         password = conninfo_to_dict(self._address).get("password")

@@ -30,6 +30,11 @@ _ASKED = (
     _SELECT + "plan = %s AND data = %s AND who = %s AND people = %s AND kind = 'answer' "
     "ORDER BY charge DESC LIMIT 1"
 )
+_PAID = _SELECT + "people = %s AND charge = %s AND kind = 'answer'"
+_CHARGED = (
+    _SELECT + "plan = %s AND data = %s AND who = %s AND people = %s AND kind = 'charge' "
+    "ORDER BY number DESC LIMIT 1"
+)
 # From name to name along the index, however many entries there are.
 _ANALYSTS = """WITH RECURSIVE found (who) AS (
   SELECT min(who) FROM sordino.entries WHERE people = %s AND kind IN ('charge', 'share')
@@ -42,6 +47,11 @@ _TRIGGERS = """SELECT c.relname, t.tgname, t.tgtype, p.prosrc
 FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid JOIN pg_proc AS p ON p.oid = t.tgfoid
 WHERE c.relnamespace = 'sordino'::regnamespace AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
 """
+# A rule may turn a statement into another one, a policy may hide rows, and a child has its own.
+_MEDDLING = """SELECT (SELECT count(*) FROM pg_rules WHERE schemaname = 'sordino')
+  + (SELECT count(*) FROM pg_policies WHERE schemaname = 'sordino')
+  + (SELECT count(*) FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhparent
+    WHERE c.relnamespace = 'sordino'::regnamespace)"""
 _LARGEST = 2**63 - 1
 _AT_ONCE = 1_000  # entries
 
@@ -92,6 +102,10 @@ class PostgresPages:
         """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         return _entry(self._one(_ASKED, plan, data, who, people))
 
+    def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return an analyst's newest charge for a plan on a version of the data."""
+        return _entry(self._one(_CHARGED, plan, data, who, people))
+
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         return [who for (who,) in self._all(_ANALYSTS, people, people)]
@@ -109,10 +123,9 @@ class PostgresPages:
         found = self._one(asked, entry.people, entry.charge)
         return None if found is None else found[0]
 
-    def is_paid(self, charge: Entry) -> bool:
-        """Tell whether the answer that a charge pays for has been recorded."""
-        asked = "SELECT FROM sordino.answers WHERE people = %s AND charge = %s"
-        return self._one(asked, charge.people, charge.number) is not None
+    def answer_of(self, charge: Entry) -> Entry | None:
+        """Return the answer that a charge has paid for, or None if none was recorded."""
+        return _entry(self._one(_PAID, charge.people, charge.number))
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""
@@ -126,10 +139,12 @@ class PostgresPages:
         return entries, answers
 
     def unguarded(self) -> bool:
-        """Tell whether a trigger is gone or another one, or a rule tampers with what is added."""
+        """Tell whether a trigger is gone, new or another one, or something hides or drops rows.
+
+        Temporary triggers there are none in PostgreSQL: a trigger is part of its table.
+        """
         found = {tuple(row) for row in self._all(_TRIGGERS)}
-        rules = self._one("SELECT count(*) FROM pg_rules WHERE schemaname = 'sordino'")
-        return not found >= GUARDED or rules[0] != 0
+        return found != GUARDED or self._one(_MEDDLING)[0] != 0
 
     def lock(self, people: str) -> None:
         """Wait until nobody else adds to an id space, be it opened or not."""

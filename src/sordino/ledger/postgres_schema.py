@@ -25,6 +25,8 @@ def _moved(names: tuple[str, ...], before: str) -> str:
 
 
 _COLUMNS = ",\n  ".join(map(_column, FIELDS))
+_CHARGED = """CREATE INDEX entries_charged ON sordino.entries (plan, data, who, people, number)
+  WHERE kind = 'charge'"""
 
 TABLES = (
     "CREATE TABLE sordino.versions (version integer PRIMARY KEY CHECK (version > 0))",
@@ -54,6 +56,7 @@ TABLES = (
     "CREATE UNIQUE INDEX entries_paid ON sordino.entries (people, charge) WHERE kind = 'answer'",
     """CREATE INDEX entries_asked ON sordino.entries (plan, data, who, people, charge)
   WHERE kind = 'answer'""",
+    _CHARGED,
     f"""CREATE TABLE sordino.answers (
   people {_LETTERS} NOT NULL,
   charge bigint NOT NULL CHECK (charge > 0),
@@ -173,11 +176,7 @@ GUARDED = frozenset(
     for table in tables
 )
 
-TRIGGER_NAMES = (
-    *("versions_stay", "about_stay", "spaces_stay", "entries_stay", "answers_stay"),
-    *("entries_follow", "answers_paid_for"),
-)
 SCHEMA = (*TABLES, *TRIGGERS)
 
 # What carries a ledger of version n over to n + 1, for n = 1, 2, and so on.
-MIGRATIONS: tuple[tuple[str, ...], ...] = ()
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((_CHARGED,),)

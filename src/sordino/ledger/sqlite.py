@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf, nan
 from threading import RLock
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any
 
@@ -16,21 +16,27 @@ from sordino.ledger.entry import Entry
 from sordino.ledger.forks import STORES, check_not_inherited
 from sordino.ledger.place import beside, check_place, create, inode, resolved
 from sordino.ledger.sqlite_file import (
+    IMPATIENT,
+    PATIENT,
     STANDARD,
     Driver,
     Migrations,
+    Schema,
+    check_added,
     check_pages,
-    check_triggers,
+    check_schema,
     explained,
+    is_busy,
     is_refused,
     make_file,
     open_file,
     said,
 )
-from sordino.ledger.sqlite_schema import MIGRATIONS, ROOM
+from sordino.ledger.sqlite_schema import MIGRATIONS, ROOM, SCHEMA
 from sordino.ledger.sqlite_statements import (
     ANALYSTS,
     ASKED,
+    CHARGED,
     ENTRIES,
     ENTRY,
     FOLLOW,
@@ -42,7 +48,9 @@ from sordino.ledger.sqlite_statements import (
 )
 
 _AT_ONCE = 1_000  # entries
-_PATIENCE = 60  # seconds to wait for other threads
+_PATIENCE = 60  # seconds to wait for other threads, and for others who write
+_STEP = 0.001  # seconds between two tries to write
+_WRITE = "BEGIN IMMEDIATE"
 # For None, as for bytes, Python looks for a way to adapt it each time; a NaN is NULL to SQLite.
 _NULL: Any = nan
 _UNSEEN = 0.01  # seconds for which the files keep their names, because a look costs more than a row
@@ -60,11 +68,13 @@ class SqliteStore:
         *,
         keyed: bool = False,
         driver: Driver = STANDARD,
+        schema: Schema = SCHEMA,
         migrations: Migrations = MIGRATIONS,
     ) -> None:
         self.path = resolved(path)
         self._name = str(self.path)
         self._driver = driver
+        self._schema = schema
         self._migrations = migrations
         self._lock = RLock()
         self._process = os.getpid()
@@ -74,12 +84,15 @@ class SqliteStore:
         self._connection: Any = None
         if not self.path.exists():
             version = len(migrations) + 1
-            create(self.path, lambda draft: make_file(draft, driver, keyed=keyed, version=version))
+            create(
+                self.path,
+                lambda draft: make_file(draft, driver, schema, keyed=keyed, version=version),
+            )
         self._file = inode(check_place(self.path))
         with self._lock, explained(self.path, driver):
             STORES.add(self)  # now, so that whoever forks meanwhile waits
             check_not_inherited(self._name, self._file)
-            self._connection = open_file(self.path, driver, migrations, whole=True)
+            self._connection = self._opened(whole=True)
             try:
                 self.identity, self.keyed = self._about()
                 self._beside = beside(self._name)
@@ -94,7 +107,7 @@ class SqliteStore:
     def write(self, people: str) -> _Transaction:
         """Return the pages for adding; the whole file is locked, whoever the people are."""
         del people
-        return _Transaction(self, "BEGIN IMMEDIATE")
+        return _Transaction(self, _WRITE)
 
     def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
         """Add an entry by one statement, if ``last`` is the newest; else add nothing.
@@ -114,7 +127,7 @@ class SqliteStore:
                 _NULL if body is None else bytearray(memoryview(body)),
             )
             told.insert(0, self._first(entry.people) + entry.number)
-            self._connection.execute(FOLLOW, told)
+            check_added(self.path, self._driver, self._in_turn(FOLLOW, told))
         except BaseException as error:
             self.settle()
             if is_refused(error, self._driver):
@@ -138,9 +151,7 @@ class SqliteStore:
 
     def add_space(self, people: str, currency: str) -> None:
         """Begin an id space."""
-        self._connection.execute(
-            "INSERT INTO spaces (people, currency) VALUES (?, ?)", (people, currency)
-        )
+        self._add("INSERT INTO spaces (people, currency) VALUES (?, ?)", (people, currency))
 
     def last(self, people: str) -> Entry | None:
         """Return the newest entry of an id space."""
@@ -178,6 +189,11 @@ class SqliteStore:
         first = self._first(people)
         return _entry(self._one(ASKED, plan, first, first + ROOM - 1, who, data))
 
+    def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return an analyst's newest charge for a plan on a version of the data."""
+        first = self._first(people)
+        return _entry(self._one(CHARGED, plan, first, first + ROOM - 1, who, data))
+
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         last = self.last(people)
@@ -187,7 +203,7 @@ class SqliteStore:
     def append(self, entry: Entry, body: bytes | None = None) -> None:
         """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         place = self._first(entry.people) + entry.number
-        self._connection.execute(INSERT, (place, *entry, body))
+        self._add(INSERT, (place, *entry, body))
 
     def body(self, entry: Entry) -> bytes | None:
         """Return the bytes of the answer that an entry speaks of."""
@@ -195,11 +211,10 @@ class SqliteStore:
         found = self._one("SELECT bytes FROM entries WHERE id = ?", place)
         return None if found is None else found[0]
 
-    def is_paid(self, charge: Entry) -> bool:
-        """Tell whether the answer that a charge pays for has been recorded."""
+    def answer_of(self, charge: Entry) -> Entry | None:
+        """Return the answer that a charge has paid for, or None if none was recorded."""
         first = self._first(charge.people)
-        found = self._one(PAID, charge.plan, charge.number, first, first + ROOM - 1)
-        return found is not None
+        return _entry(self._one(PAID, charge.plan, charge.number, first, first + ROOM - 1))
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""
@@ -213,10 +228,10 @@ class SqliteStore:
         return entries, answers
 
     def check(self) -> None:
-        """Look at every page of the file and at its triggers; refuse one that is damaged."""
+        """Look at every page of the file and at its design; refuse one that is damaged."""
         with self.read():
             check_pages(self.path, self._connection)
-            check_triggers(self.path, self._connection)
+            check_schema(self.path, self._connection, self._schema)
 
     def close(self) -> None:
         """Close the file; the store cannot be used afterwards."""
@@ -232,7 +247,10 @@ class SqliteStore:
         self._take()
         try:
             self._prepare()
-            self._connection.execute(how)
+            if how == _WRITE:
+                self._in_turn(how, ())
+            else:
+                self._connection.execute(how)
         except BaseException as error:
             self.settle()
             self._explain(error)
@@ -269,6 +287,25 @@ class SqliteStore:
                 while self._is_mine():
                     self._lock.release()
 
+    def _in_turn(self, sql: str, values: Sequence[object]) -> Any:
+        """Execute what takes the lock for writing, and wait for it in small steps.
+
+        SQLite itself would try less and less often, up to ten times a second, and a process that
+        writes without a pause would nearly always be faster than one that has waited for long.
+        """
+        until = monotonic() + _PATIENCE
+        self._connection.execute(IMPATIENT)
+        try:
+            while True:
+                try:
+                    return self._connection.execute(sql, values)
+                except self._driver.errors as error:
+                    if not is_busy(error) or monotonic() > until:
+                        raise
+                sleep(_STEP)
+        finally:
+            self._connection.execute(PATIENT)
+
     def _take(self) -> None:
         if not self._lock.acquire(True, _PATIENCE):
             raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
@@ -298,7 +335,7 @@ class SqliteStore:
             raise LedgerError(f"the ledger {self._name!r} has been closed; open it again")
         if self._connection is None:
             check_not_inherited(self._name, self._file)
-            self._connection = open_file(self.path, self._driver, self._migrations, whole=False)
+            self._connection = self._opened(whole=False)
             self._process = os.getpid()
             self._beside = beside(self._name)
         elif self._process != os.getpid():
@@ -309,6 +346,9 @@ class SqliteStore:
                 "open, and others may be spending the same budget; close it everywhere, and open "
                 "it again"
             )
+
+    def _opened(self, *, whole: bool) -> Any:
+        return open_file(self.path, self._driver, self._schema, self._migrations, whole=whole)
 
     def _check_file(self) -> None:
         """Refuse to go on with a file that has lost its name to another one."""
@@ -362,6 +402,9 @@ class SqliteStore:
         if found is None:
             raise LedgerError(f"{self._name!r} is not a ledger")
         return found[0], bool(found[1])
+
+    def _add(self, sql: str, values: tuple[object, ...]) -> None:
+        check_added(self.path, self._driver, self._connection.execute(sql, values))
 
     def _one(self, sql: str, *values: object) -> Any:
         return self._connection.execute(sql, values).fetchone()

@@ -22,6 +22,7 @@ def _column(name: str) -> str:
 _COLUMNS = ",\n  ".join(map(_column, FIELDS))
 # For a list of more than two SQLite builds a table with every row that is added.
 _KINDS = " OR ".join(f"kind = '{kind}'" for kind in ("charge", "answer", "share", "open", "limits"))
+_CHARGED = "CREATE INDEX entries_charged ON entries (plan) WHERE kind = 'charge'"
 _STAYED = " AND ".join(f'new."{name}" IS p."{name}"' for name in _STAYS)
 
 TABLES = (
@@ -60,6 +61,7 @@ TABLES = (
   PRIMARY KEY (who, id)
 ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX entries_asked ON entries (plan, charge) WHERE kind = 'answer'",
+    _CHARGED,
 )
 
 # Every insert pays for its triggers, so there is one for each kind of row, and it looks at each
@@ -146,4 +148,4 @@ END""",
 SCHEMA = (*TABLES, *TRIGGERS)
 
 # What carries a file of version n over to n + 1, for n = 1, 2, and so on.
-MIGRATIONS: tuple[tuple[str, ...], ...] = ()
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((_CHARGED,),)

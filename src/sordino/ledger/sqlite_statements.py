@@ -26,9 +26,11 @@ ASKED = (
     _SELECT + "plan = ? AND kind = 'answer' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
     "ORDER BY charge DESC LIMIT 1"
 )
-PAID = (
-    "SELECT 1 FROM entries WHERE plan = ? AND kind = 'answer' AND charge = ? AND id BETWEEN ? AND ?"
+CHARGED = (
+    _SELECT + "plan = ? AND kind = 'charge' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
+    "ORDER BY id DESC LIMIT 1"
 )
+PAID = _SELECT + "plan = ? AND kind = 'answer' AND charge = ? AND id BETWEEN ? AND ?"
 ANALYSTS = (  # from name to name along the index, however many entries each has
     "WITH RECURSIVE names (who) AS (SELECT min(who) FROM turns UNION ALL "
     "SELECT (SELECT min(who) FROM turns WHERE who > names.who) FROM names "

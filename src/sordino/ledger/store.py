@@ -49,6 +49,10 @@ class Pages(Protocol):
         """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         ...
 
+    def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return an analyst's newest charge for a plan on a version of the data."""
+        ...
+
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
         ...
@@ -61,8 +65,8 @@ class Pages(Protocol):
         """Return the bytes of the answer that an entry speaks of."""
         ...
 
-    def is_paid(self, charge: Entry) -> bool:
-        """Tell whether the answer that a charge pays for has been recorded."""
+    def answer_of(self, charge: Entry) -> Entry | None:
+        """Return the answer that a charge has paid for, or None if none was recorded."""
         ...
 
     def bodies(self, people: str) -> int:

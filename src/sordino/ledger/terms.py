@@ -31,6 +31,9 @@ class Amount(NamedTuple):
         return Amount(math.floor(self.nanos * share), math.floor(self.slack * share))
 
 
+NOTHING = Amount(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
     """What may be spent in all, on one question, and by an analyst without a share; None: no limit.
@@ -93,9 +96,12 @@ def slack_up(slack: Fraction) -> int:
 def _terms(purse: Purse, analysts: tuple[Analyst, ...]) -> Terms:
     cap = Amount(purse.budget.cap.nanos, math.floor(purse.slack * ATTO))
     most = None if purse.question is None else cap.part(purse.question).nanos
-    shares, others = [], None
+    # Who names analysts means these; whoever else may ask is what "*" says.
+    closed = bool(analysts) and all(analyst.name != EVERYBODY for analyst in analysts)
+    shares, others = [], NOTHING if closed else None
     for analyst in analysts:
-        part = None if analyst.share is None else cap.part(analyst.share)
+        whole = cap if closed else None
+        part = whole if analyst.share is None else cap.part(analyst.share)
         if analyst.name == EVERYBODY:
             others = part
         else:

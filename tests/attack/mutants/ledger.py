@@ -29,6 +29,7 @@ from sordino.ledger.sqlite import SqliteStore
 from sordino.ledger.terms import Amount
 from sordino.privacy import currency
 from sordino.session import asked, opening, session
+from sordino.session.flights import Flights
 from sordino.session.session import Session
 from tests.attack.mutants.rewrite import rewritten
 
@@ -71,7 +72,16 @@ def _all(*mutants: Mutant) -> Mutant:
 
 def _triggers(old: str, new: str) -> Mutant:
     """Make files whose triggers read otherwise, and do not mind."""
-    return _all(_stating("SCHEMA", old, new), _stating("TRIGGERS", old, new))
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        stated = SqliteStore.__init__.__kwdefaults__ or {}
+        schema = tuple(each.replace(old, new) for each in stated["schema"])
+        assert schema != stated["schema"], f"no trigger says {old!r}; rewrite the mutant"
+        with mock.patch.dict(stated, schema=schema):
+            yield
+
+    return changed
 
 
 def _setting(old: str, new: str) -> Mutant:
@@ -84,7 +94,8 @@ def _paid_with_the_answer() -> Iterator[None]:
     charge, record = Ledger.charge, Ledger.record
     waiting: dict[Ledger, Callable[[], Receipt]] = {}
 
-    def later(ledger: Ledger, *what: Any, **more: Any) -> Receipt:
+    def later(ledger: Ledger, *what: Any, readable: Any = None, **more: Any) -> Receipt:
+        del readable
         waiting[ledger] = lambda: charge(ledger, *what, **more)
         return charge(Ledger(MemoryStore(), ledger.terms), *what, **more)
 
@@ -92,7 +103,7 @@ def _paid_with_the_answer() -> Iterator[None]:
         del receipt
         record(ledger, waiting.pop(ledger)(), body)
 
-    with mock.patch.multiple(Ledger, charge=later, record=both):
+    with mock.patch.multiple(Ledger, charge=later, obtain=later, record=both):
         yield
 
 
@@ -101,13 +112,13 @@ def _refunded() -> Iterator[None]:
     """Give a charge back when the engine fails."""
     run = "sealed = self._engine.run(plan.bounded, receipt, salt=salt)\n"
     careful = (
-        f"try:\n            {run}"
-        "        except BaseException:\n"
-        "            refund(self._ledger, receipt)\n            raise\n"
+        f"try:\n                {run}"
+        "            except BaseException:\n"
+        "                refund(self._ledger, receipt)\n                raise\n"
     )
     with (
         mock.patch.object(session, "refund", _refund, create=True),
-        rewritten(Session.answer, run, careful),
+        rewritten(Session._carry_out, run, careful),
     ):
         yield
 
@@ -134,15 +145,13 @@ def _refund(ledger: Ledger, receipt: Receipt) -> None:
 
 
 _FITS, _NEXT = rules._check_fits, rules._next
-_WRITTEN = """        with self._writing(people) as pages:
+_WRITTEN = """\
             last = self.chain.last(pages, people) or self._open(pages, people, terms)
             draft = self._charged(pages, last, wanted, terms, note)
 """
-_CHECKED_EARLY = """        with self.store.read() as pages:
-            self._charged(pages, self.chain.last(pages, people), wanted, terms, note)
-        with self._writing(people) as pages:
+_CHECKED_EARLY = """\
             last = self.chain.last(pages, people) or self._open(pages, people, terms)
-            found = self.chain.own(pages, last, who)
+            found = self.chain.own(pages, last, wanted.who)
             mine = rules._NONE if found is None else found.own
             more = *mine[:4], mine[4] + wanted.price, mine[5] + wanted.slack
             draft = rules._next(last, "charge", note, wanted, more, before=mine)
@@ -161,18 +170,31 @@ KEEPING: dict[str, Mutant] = {
         'with __import__("contextlib").suppress(Exception): self._connection.execute("COMMIT")',
     ),
     "an answer is given before it is recorded": _of(
-        Session.answer,
+        Session._record,
         "self._ledger.record(receipt, to_bytes(answer))",
         "late, self._late = getattr(self, '_late', ()), (receipt, to_bytes(answer))\n"
-        "    if late: self._ledger.record(*late)",
+        "        if late: self._ledger.record(*late)",
     ),
     "a charge is written with its answer": _paid_with_the_answer,
     "a charge is given back when the engine fails": _refunded,
-    "a transaction begins without a lock": _of(SqliteStore.write, "BEGIN IMMEDIATE", "BEGIN"),
+    "a transaction begins without a lock": _of(SqliteStore.write, "_WRITE", "'BEGIN'"),
     "no row is locked in PostgreSQL": _of(
         PostgresPages.lock, "if self._one(_LOCK, people) is None:", "if False:"
     ),
-    "a charge is checked before the lock is taken": _of(Ledger.charge, _WRITTEN, _CHECKED_EARLY),
+    "a charge is checked before the lock is taken": _of(
+        Ledger._charge_anew, _WRITTEN, _CHECKED_EARLY
+    ),
+    "a row that was not added is taken for added": _of(
+        sqlite_file.check_added, "driver.added(done) != 1", "driver.added(done) > 1"
+    ),
+    "a file may hold more than its design": _of(
+        sqlite_file.check_schema, "if there != meant:", "if not there >= meant:"
+    ),
+    "the log of a new file is left to its end": _of(
+        sqlite_file.make_file,
+        'connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()',
+        "(0, 0, 0)",
+    ),
     "a connection is kept over a fork": _all(
         _of(SqliteStore.hold, "self.part()", "pass"),
         _of(forks.check_not_inherited, "if any(", "if False and any("),
@@ -249,8 +271,8 @@ FILING: dict[str, Mutant] = {
         "OR EXISTS (SELECT 1 FROM entries WHERE plan = new.plan",
         "OR EXISTS (SELECT 1 FROM entries WHERE FALSE AND plan = new.plan",
     ),
-    "the file lets answers be kept that are none": _stating(
-        "SCHEMA", "CHECK ((typeof(bytes) = 'blob') = (kind = 'answer'))", "CHECK (TRUE)"
+    "the file lets answers be kept that are none": _triggers(
+        "CHECK ((typeof(bytes) = 'blob') = (kind = 'answer'))", "CHECK (TRUE)"
     ),
 }
 
@@ -298,9 +320,9 @@ COUNTING: dict[str, Mutant] = {
     ),
     "every table has a budget of its own": _all(
         _of(
-            Session.answer,
-            "plan.people, plan.loss",
-            "' '.join(sorted(tables_of(plan, self.catalog))), plan.loss",
+            Session._answered,
+            "plan.people,\n        plan.loss,",
+            "' '.join(sorted(tables_of(plan, self.catalog))), plan.loss,",
         ),
         _of(
             Ledger._terms,
@@ -326,9 +348,44 @@ COUNTING: dict[str, Mutant] = {
     ),
 }
 
+_LOOKED = """made = self._made(pages, people, wanted, readable)
+                if made is not None:  # somebody else was faster
+"""
+_NOT_LOOKED = """made = None
+                if made is not None:
+"""
+
+BUYING: dict[str, Mutant] = {
+    "a charge without an answer is not taken up": _of(
+        Ledger._made, "if charge is None or", "if True or"
+    ),
+    "a charge at another price is taken up": _of(
+        Ledger._made,
+        " or (charge.price, charge.price_slack) != (price, slack)",
+        "",
+    ),
+    "what is charged for is not looked for under the lock": _all(
+        _of(Ledger._charge_anew, _LOOKED, _NOT_LOOKED),
+        _of(Ledger._charge_at_once, "if last is None or", "if True or"),
+    ),
+    "who was slower gets an answer of their own": _of(
+        Session._record, "return _again(recorded)", "return answer"
+    ),
+    "what could not be recorded is drawn again": _of(
+        Session._carry_out,
+        "self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))",
+        "release(plan, sealed, receipt, options)",
+    ),
+    "everybody flies alone": _of(Flights.of, "return flight", "return Flight()"),
+    "who is not named may spend all": _of(terms._terms, "NOTHING if closed else None", "None"),
+    "an id space that was renamed begins anew": _of(
+        Ledger._check_new, "if last is not None and last.spent:", "if False:"
+    ),
+}
+
 BELIEVING: dict[str, Mutant] = {
     "a charge pays for two answers": _all(
-        _of(Ledger.record, " or not unpaid", ""),
+        _of(Ledger.record, " or paid", ""),
         _of(MemoryStore.append, "if (entry.people, entry.charge) in self._bodies:", "if False:"),
     ),
     "the answer of another analyst is given": _stating(
@@ -341,7 +398,7 @@ BELIEVING: dict[str, Mutant] = {
         asked.asked_of, "{plan.fingerprint} {astuple(options)}", "{plan.fingerprint}"
     ),
     "an answer that was changed is given": _of(
-        Ledger.find, "if not isinstance(body, bytes) or", "if False and"
+        Ledger._body, "if not isinstance(body, bytes) or", "if False and"
     ),
     "the hash leaves the price out": _of(
         entry.hash_of, "*entry[:-1]", "*entry._replace(price=0)[:-1]"
@@ -364,7 +421,7 @@ BELIEVING: dict[str, Mutant] = {
         _of(entry.check_plain, "if not _TYPES.issuperset(map(type, entry)):", "if False:"),
     ),
     "the anchor is written before the commit": _of(
-        Ledger.charge,
+        Ledger._charge_anew,
         "entry = self.chain.append(pages, draft, last)",
         "entry = self.chain.append(pages, draft, last); self.chain.saw(entry, self.store)",
     ),
@@ -389,4 +446,11 @@ BELIEVING: dict[str, Mutant] = {
     "verifying adds nothing up": _of(verify._Walk.step, "if follows != entry:", "if False:"),
 }  # fmt: skip
 
-LEDGER: dict[str, Mutant] = {**KEEPING, **FOLLOWING, **FILING, **COUNTING, **BELIEVING}
+LEDGER: dict[str, Mutant] = {
+    **KEEPING,
+    **FOLLOWING,
+    **FILING,
+    **COUNTING,
+    **BUYING,
+    **BELIEVING,
+}

@@ -76,8 +76,9 @@ def test_the_record_holds_for_those_who_were_not_told() -> None:
 
 def test_shares_are_given_out_anew_when_the_budget_is_halved() -> None:
     store = MemoryStore()
-    pay(in_memory(catalog(analysts=TWO), store), "0.1", who="eve")
-    ledger = amended(store, catalog("0.5", analysts=TWO))
+    everybody = (*TWO, analyst("*"))
+    pay(in_memory(catalog(analysts=everybody), store), "0.1", who="eve")
+    ledger = amended(store, catalog("0.5", analysts=everybody))
     assert [left(ledger, who) for who in ("ann", "bob", "eve")] == [
         "epsilon 0.2",
         "epsilon 0.2",
@@ -90,7 +91,7 @@ def test_shares_are_given_out_anew_when_the_budget_is_halved() -> None:
 def test_what_is_kept_moves_from_one_to_another() -> None:
     store = MemoryStore()
     pay(in_memory(catalog(analysts=[analyst("ann", None, "1")]), store), "0.25", who="ann")
-    ledger = amended(store, catalog(analysts=[analyst("bob", None, "0.75")]))
+    ledger = amended(store, catalog(analysts=[analyst("bob", None, "0.75"), analyst("*")]))
     assert [left(ledger, who) for who in ("ann", "bob")] == ["epsilon 0", "epsilon 0.75"]
     with pytest.raises(BudgetExceeded):
         pay(ledger, "0.000000001", who="ann")
@@ -120,9 +121,18 @@ def test_a_new_id_space_is_opened_by_an_amendment() -> None:
     pay(in_memory(store=store))
     purses = catalog().purses + catalog("3", people="staff").purses
     both = in_memory(Catalog(tables=(), purses=purses), store)
+    with pytest.raises(LedgerError, match="does not know the people 'staff'"):
+        both.check_terms()
+    with pytest.raises(LedgerError, match=r"ledger of version 0\.1 knows an id space only once"):
+        both.check_terms()
+    with pytest.raises(LedgerError, match="put the new one on record with 'sordino ledger amend'"):
+        pay(both, people="staff")
+    (made,) = both.amend(by="olga", why="staff")
+    assert (made.kind, made.people, made.by, made.why) == ("open", "staff", "olga", "staff")
     both.check_terms()
-    assert [entry.kind for entry in both.amend(by="olga", why="staff")] == ["open"]
-    assert str(both.left("staff", "ann")[0]) == "epsilon 3"
+    pay(both, people="staff")
+    both.amend(by="olga", why="again")
+    assert str(both.left("staff", "ann")[0]) == "epsilon 2.9"
 
 
 def test_the_currency_of_an_id_space_is_fixed() -> None:

@@ -98,6 +98,7 @@ def test_entries_of_other_people_are_not_taken_for_ours() -> None:
     store, ledger = spent()
     purses = catalog().purses + catalog(people="staff").purses
     both = in_memory(Catalog(tables=(), purses=purses), store)
+    both.amend(by="olga", why="staff")
     pay(both, people="staff")
     entries = store._entries
     entries["people"], entries["staff"] = entries["staff"], entries["people"]

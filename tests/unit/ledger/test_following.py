@@ -27,6 +27,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.memory import MemoryStore
 from sordino.ledger.receipt import Seen
 from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.sqlite_file import IMPATIENT, PATIENT
 from sordino.ledger.sqlite_statements import FOLLOW
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget
@@ -68,11 +69,12 @@ def test_the_next_entry_of_an_analyst_is_one_statement(tmp_path: Path) -> None:
         ledger.record(pay(ledger), b"answer")
         told.clear()
         receipt = pay(ledger)
-        assert told == [FOLLOW]
+        alone = [IMPATIENT, FOLLOW, PATIENT]
+        assert told == alone
         ledger.record(receipt, b"answer")
-        assert told == [FOLLOW] * 2
+        assert told == alone * 2
         pay(ledger, who="bob")
-        assert told[2:3] + told[-1:] == ["BEGIN IMMEDIATE", "COMMIT"]
+        assert told[6:9] + told[-1:] == [IMPATIENT, "BEGIN IMMEDIATE", PATIENT, "COMMIT"]
         ledger.record(receipt._replace(number=6, head=ledger.heads()[0].head), b"answer")
         verify(ledger)
 

@@ -62,7 +62,7 @@ def test_what_was_spent_is_told_of_each_analyst(ledger: Ledger) -> None:
     charge(ledger, "alice", times=3)
     charge(ledger, "carol")
     _, patients = standing(ledger)
-    assert currencies(ledger) == {"patients": PURE}
+    assert currencies(ledger) == {"nurses": PURE, "patients": PURE}
     assert patients.spent.price.nanos == NANO // 25
     assert patients.spent.delta == Fraction(4, 10**8)
     assert patients.left.price.nanos == NANO - NANO // 25
@@ -123,7 +123,7 @@ def test_others_may_go_on_while_entries_are_read(
 ) -> None:
     monkeypatch.setattr(history, "_AT_ONCE", 2)
     charge(ledger, "bob", times=2)
-    found = entries(ledger)
+    found = entries(ledger, people="patients")
     first = next(found)
     charge(ledger, "bob")
     assert [first.number, *(entry.number for entry in found)] == [1, 2, 3, 4, 5, 6]

@@ -121,13 +121,13 @@ def test_entries_follow_each_other_and_answers_are_kept_once() -> None:
     with pytest.raises(LedgerError, match="has been opened"), store.write("people") as pages:
         pages.add_space("people", "rho")
     one = last._replace(number=last.number + 1, kind="answer", charge=receipt.number)
-    assert not store.is_paid(last)
+    assert store.answer_of(last) is None
     with store.write("people") as pages:
         pages.append(one, b"one")
     two = one._replace(number=one.number + 1)
     with pytest.raises(LedgerError, match="pays for one answer"), store.write("people") as pages:
         pages.append(two, b"two")
-    assert (store.body(one), store.is_paid(last), store.last("people")) == (b"one", True, one)
+    assert (store.body(one), store.answer_of(last), store.last("people")) == (b"one", one, one)
 
 
 def test_two_ledgers_have_nothing_to_do_with_each_other() -> None:

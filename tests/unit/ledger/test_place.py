@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A ledger lies where its locks hold, under one name, and comes into being whole."""
 
+import fcntl
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,59 @@ def test_eight_processes_that_make_a_ledger_at_once_make_one(tmp_path: Path) -> 
     assert str(ledger.left("people", "ann")[0]) == "epsilon 0.76"
     ledger.close()
     assert names(tmp_path) == ["ledger", "ledger.heads"]
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether another process finds a lock such as SQLite's on a file."""
+
+    def look() -> None:
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    return os.waitpid(started(look), 0)[1] != 0
+
+
+def test_a_ledger_keeps_its_locks_when_its_draft_is_taken_for_abandoned(tmp_path: Path) -> None:
+    path = made(tmp_path / "ledger")
+    os.link(path, tmp_path / "ledger.new-0123456789abcdef")
+    with path.open("r+b") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        create(path, lambda _: None)
+        assert is_locked(path)
+    assert not is_locked(path)
+    assert names(tmp_path) == ["ledger"]
+
+
+def test_a_ledger_keeps_the_locks_that_it_has_before_its_maker_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, link = tmp_path / "ledger", os.link
+    with ExitStack() as users:
+
+        def taken_up(draft: Path, name: Path) -> None:
+            link(draft, name)
+            fcntl.lockf(users.enter_context(path.open("r+b")), fcntl.LOCK_EX)
+
+        monkeypatch.setattr(os, "link", taken_up)
+        create(path, lambda _: None)
+        assert is_locked(path)
+
+
+def test_a_draft_that_somebody_is_at_work_on_is_left_and_an_abandoned_one_is_removed(
+    tmp_path: Path,
+) -> None:
+    path, abandoned = tmp_path / "ledger", tmp_path / "ledger.new-0123456789abcdef"
+    made(abandoned)
+    made(tmp_path / f"{abandoned.name}.lock")
+    made(tmp_path / f"{abandoned.name}-wal")
+
+    def make(draft: Path) -> None:
+        create(path, lambda _: None)
+        assert draft.exists()
+        assert draft.stat().st_mode & 0o077 == 0
+
+    create(path, make)
+    assert names(tmp_path) == ["ledger"]
 
 
 def test_a_name_that_no_disk_can_have_is_an_error_of_ours(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 """A ledger in a file: one file, whoever moves it, forks, or writes to it behind our back."""
 
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -15,6 +16,7 @@ from threading import Barrier, Thread
 import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError
+from sordino.ledger import sqlite
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.sqlite import _UNSEEN, SqliteStore
 from sordino.ledger.verify import verify
@@ -267,6 +269,7 @@ def test_an_interrupt_in_a_transaction_adds_nothing_and_blocks_nobody(tmp_path: 
         assert pages.last("staff") is None
     assert (pay(other).number, pay(ledger).number) == (3, 4)
     third = in_file(path, catalog(people="visitors"))
+    third.amend(by="olga", why="visitors")
     pay(third, people="visitors")
     with ledger.store.read() as pages:
         assert pages.last("staff") is None
@@ -314,3 +317,73 @@ def test_a_turn_cannot_be_forged(tmp_path: Path) -> None:
         for forged in (("bob", newest), ("ann", newest + 1), ("ann", newest + 9)):
             with pytest.raises(sqlite3.IntegrityError, match="a turn ends with an entry"):
                 connection.execute("INSERT INTO turns VALUES (?, ?)", forged)
+
+
+@pytest.mark.parametrize("who", ["ann", "bob"])  # by one statement, and by a transaction
+def test_who_waits_for_others_tries_again_in_small_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    path, steps = tmp_path / "ledger", []
+    with closing(in_file(path)) as ledger:
+        pay(ledger)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+
+            def step(seconds: float) -> None:
+                steps.append(seconds)
+                if len(steps) == 200:
+                    other.execute("COMMIT")
+
+            monkeypatch.setattr(sqlite, "sleep", step)
+            assert pay(ledger, who=who).number == 3
+            assert steps == [sqlite._STEP] * 200
+            assert sqlite._STEP <= 0.001
+            other.execute("BEGIN IMMEDIATE")
+            monkeypatch.setattr(sqlite, "_PATIENCE", -1)
+            with pytest.raises(LedgerError, match="others have been writing for very long"):
+                pay(ledger, who=who)
+        assert pay(ledger, who=who).number == 4
+        (kept,) = ledger.store._connection.execute("PRAGMA busy_timeout").fetchone()  # type: ignore[attr-defined]
+        assert kept == 60_000, "what only reads waits as long as it has to"
+
+
+def test_a_ledger_that_was_analyzed_is_as_good_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    with closing(in_file(path)) as ledger:
+        pay(ledger)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("ANALYZE")
+        assert other.execute("SELECT count(*) FROM sqlite_stat1").fetchone() > (0,)
+    with closing(in_file(path)) as ledger:
+        assert pay(ledger).number == 3
+        check(ledger)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE sqlitestat1 (a)")
+    with pytest.raises(LedgerError, match="has besides the table 'sqlitestat1'"):
+        in_file(path)
+
+
+@pytest.mark.parametrize("room", [0, 4_096, 32_768])  # bytes of one file
+def test_no_room_for_what_lies_beside_a_ledger_is_told_so(tmp_path: Path, room: int) -> None:
+    path = tmp_path / "ledger"
+    with closing(in_file(path)) as ledger:
+        pay(ledger)
+
+    def spend(path: Path) -> None:
+        with closing(in_file(path)) as ledger:
+            for _ in range(20):
+                pay(ledger, "0.001")
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+        try:
+            with pytest.raises(LedgerError, match="the disk may be full"):
+                spend(path)
+        finally:  # so that a failure can be told
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+
+    assert ended(work) == 0
+    with closing(in_file(path)) as ledger:
+        assert pay(ledger).number >= 3
+        check(ledger)

@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ from tests.unit.ledger.samples import (
 
 NULLABLE = ("most", "others", "others_slack", "share", "share_slack")
 BEFORE = catalog(question="0.5", analysts=[analyst("ann", "0.8", "0.2"), analyst("*", "0.5")])
-AFTER = catalog("2", question="0.5", analysts=[analyst("ann", "0.9", "0.1")])
+AFTER = catalog("2", question="0.5", analysts=[analyst("ann", "0.9", "0.1"), analyst("*")])
 Forge = Callable[[list[Entry]], None]
 
 
@@ -323,6 +323,49 @@ def test_triggers_that_are_gone_or_changed_are_missed(path: Path) -> None:
                     file.execute(other)
             with pytest.raises(LedgerError, match="trigger"):
                 checked(copy)
+
+
+PLANTED = (
+    "CREATE TRIGGER more BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+    "CREATE TRIGGER more AFTER INSERT ON spaces BEGIN SELECT 1; END",
+    "CREATE VIEW more AS SELECT * FROM entries",
+    "CREATE INDEX more ON entries (at)",
+    "CREATE TABLE more (x)",
+    "DROP INDEX entries_asked",
+    "DROP INDEX entries_charged",
+)
+
+
+@pytest.mark.parametrize("statement", PLANTED)
+def test_what_was_planted_beside_the_tables_is_found(path: Path, statement: str) -> None:
+    copy = Path(shutil.copy(path, path.with_name("planted")))
+    with closing(in_file(copy, AFTER)) as ledger:
+        with closing(sqlite3.connect(copy)) as file:
+            file.execute(statement)
+        with pytest.raises(LedgerError, match=r"(trigger|view|index|table) '.*somebody has change"):
+            verify(ledger)
+    with pytest.raises(LedgerError, match=r"(trigger|view|index|table) '.*somebody has change"):
+        checked(copy)
+
+
+@pytest.mark.parametrize("kind", ["charge", "answer", "open"])
+def test_a_row_that_was_not_added_is_noticed_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "ledger"
+    with closing(in_file(path)) as ledger:
+        receipt = None if kind == "open" else pay(ledger)
+        with closing(sqlite3.connect(path)) as file:
+            file.execute(
+                f"CREATE TRIGGER more BEFORE INSERT ON entries WHEN new.kind = '{kind}' "
+                "BEGIN SELECT RAISE(IGNORE); END"
+            )
+        for who in ("ann", "bob"):  # after their own entry, and after one of somebody else
+            add: Callable[[], object] = partial(pay, ledger, who=who)
+            if kind == "answer" and receipt is not None:
+                add = partial(ledger.record, receipt, b"answer")
+            with pytest.raises(LedgerError, match="did not add what it was given"):
+                add()
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("SELECT count(*) FROM entries").fetchone() == (2 * (kind != "open"),)
 
 
 def test_how_far_it_has_come_is_told() -> None:
