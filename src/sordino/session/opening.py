@@ -10,10 +10,11 @@ from pathlib import Path
 from sordino.engine.duckdb import DuckdbEngine
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, open_ledger
-from sordino.ledger.receipt import Seen, read_seen
+from sordino.ledger.receipt import read_seen
 from sordino.query.catalog import Book, Catalog
 from sordino.query.frames import frame_catalog
 from sordino.query.toml import read_catalog
+from sordino.session.owner_log import check_log, open_log
 from sordino.session.session import OWNER, Session
 
 IN_MEMORY = "memory"
@@ -33,15 +34,24 @@ def open_catalog(
     ``who`` is charged. The ledger is where the catalog says, by default in the file
     ``sordino.ledger`` beside it; ``ledger`` is another file, the address of a PostgreSQL database,
     or ``"memory"`` for a budget that ends with this process. With a ``receipt`` of an earlier
-    answer, a ledger that does not hold that charge, such as an old copy, is refused.
+    answer, a ledger that does not hold that charge, such as an old copy, is refused. Why a question
+    failed after its charge is written to the owner's log, beside the ledger if nothing is declared.
 
     Guarantee: as for Session.
     """
     check_name(who)
     declared = catalog if isinstance(catalog, Catalog) else read_catalog(Path(catalog))
+    place = None if isinstance(ledger, Ledger) else _book(declared, ledger)
+    check_log(declared, place)
     engine = DuckdbEngine(declared, threads=threads, memory_limit=memory_limit)
     try:
-        book = _ledger(declared, ledger, None if receipt is None else read_seen(receipt))
+        held_to = None if receipt is None else read_seen(receipt)
+        if isinstance(ledger, Ledger):
+            book = ledger
+            if held_to is not None:
+                book.hold_to(held_to)
+        else:
+            book = open_ledger(declared, place, held_to=held_to)
         try:
             book.check_terms()
         except BaseException:
@@ -50,25 +60,27 @@ def open_catalog(
     except BaseException:
         engine.close()
         raise
-    return Session(declared, engine=engine, ledger=book, public=engine.public_values, who=who)
+    return Session(
+        declared,
+        engine=engine,
+        ledger=book,
+        public=engine.public_values,
+        who=who,
+        log=open_log(declared, place),
+    )
 
 
-def _ledger(
-    catalog: Catalog, ledger: str | PathLike[str] | Ledger | None, seen: Seen | None
-) -> Ledger:
-    if isinstance(ledger, Ledger):
-        if seen is not None:
-            ledger.hold_to(seen)
-        return ledger
+def _book(catalog: Catalog, ledger: str | PathLike[str] | None) -> Book | None:
+    """Return where the ledger is kept, None for the memory of the process."""
     if ledger is None:
-        return open_ledger(catalog, catalog.book, held_to=seen)
+        return catalog.book
     if ledger == IN_MEMORY:
-        return open_ledger(catalog, None, held_to=seen)
+        return None
     book = book_at(ledger if isinstance(ledger, str) else Path(ledger))
     declared = catalog.book
     if declared is not None and _place(book) == _place(declared):
-        book = declared  # with its anchor and its key
-    return open_ledger(catalog, book, held_to=seen)
+        return declared  # with its anchor and its key
+    return book
 
 
 def _place(book: Book) -> str:

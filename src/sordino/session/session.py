@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from types import TracebackType
@@ -12,30 +12,37 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from sordino.answer.codec import from_bytes, is_readable, to_bytes
 from sordino.engine.protocol import Engine
-from sordino.errors import CatalogError
+from sordino.errors import AnsweredError, CatalogError
 from sordino.exact.entropy import system
-from sordino.exact.rational import Number, confidence_level
+from sordino.exact.rational import Number, confidence_level, positive
+from sordino.exact.shelf import MEGABYTE, Shelf
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.plan.allocate import plan_question
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.plan import Plan
+from sordino.plan.size import check_size
 from sordino.plan.within import plan_within
 from sordino.query.catalog import Catalog
 from sordino.query.declare import limits
 from sordino.query.domains import PublicValues
 from sordino.query.sql import parse
+from sordino.query.tree import Query
 from sordino.release import Options, release
 from sordino.session.asked import asked_of, tables_of
+from sordino.session.flights import Flights
+from sordino.session.kept import weight_of_plan, weight_of_question
 from sordino.session.left import Budgets, left_of
+from sordino.session.owner_log import OwnerLog, logged
 from sordino.session.progress import ProgressBar, is_watched
 
 if TYPE_CHECKING:
     from sordino.answer import Answer
+    from sordino.ledger.receipt import Receipt
 
 OWNER = "owner"  # who is charged if nobody is named
 Width: TypeAlias = "Number | str"
 _SALT_BITS = 48  # the keystream is read in units of 16
-_KEPT_PLANS = 256
+_KEPT_PLANS, _KEPT_QUESTIONS = 8 * MEGABYTE, 4 * MEGABYTE
 _SUREST = 1 - Fraction(1, 10**9)  # of error bars
 
 
@@ -76,13 +83,19 @@ class Session:
         ledger: Ledger,
         public: PublicValues | None = None,
         who: str = OWNER,
+        log: OwnerLog | None = None,
     ) -> None:
         self.catalog = catalog
+        self.owner_log = log
         self._engine = engine
         self._ledger = ledger
         self._public = public
         self.who = check_name(who)
-        self._plans: OrderedDict[object, Plan] = OrderedDict()
+        self._plans: Shelf[Plan] = Shelf(_KEPT_PLANS, weigh=weight_of_plan)
+        self._questions: Shelf[Query] = Shelf(_KEPT_QUESTIONS, weigh=weight_of_question)
+        self._flights = Flights()
+        self._drawn: dict[str, Answer] = {}  # and not yet recorded, by the head of its charge
+        self._owed: dict[str, Receipt] = {}  # those of them that could not be recorded
         self._closed = False
 
     def ask(
@@ -107,7 +120,8 @@ class Session:
         """Answer a question: charge it, compute, add noise, record the answer, return it.
 
         The same question of the same data again gives the same answer, for nothing; with ``fresh``
-        it is paid for again and gets new noise.
+        it is paid for again and gets new noise. Whoever asks it at once, in other threads or
+        processes, gets that same answer. If it was paid for and failed, asking again is free.
 
         Say how much it may cost by ``epsilon`` (or ``rho``, where the budget counts that), or how
         far off it may be by ``within``. ``delta`` is for discovering keys. ``rows``, ``groups`` and
@@ -115,10 +129,14 @@ class Session:
         of each makes the noise smaller and cuts more off. ``diagnostics`` spends a tenth on saying
         how much was clamped and cut. The last three say how noisy counts are shown.
 
-        The charge stays whatever happens afterwards, also if the question is interrupted.
+        The charge stays whatever happens afterwards, also if the question is interrupted, and is
+        taken up by who asks the same of the same data again.
 
         Guarantee: as for Session; each answer costs its price once.
         """
+        if not isinstance(fresh, bool):
+            raise TypeError("fresh must be True or False")
+        shown = Options(nonnegative, integer, consistent)
         plan = self.plan(
             sql,
             epsilon=epsilon,
@@ -132,7 +150,7 @@ class Session:
             expected_rows=expected_rows,
             diagnostics=diagnostics,
         )
-        return self.answer(plan, Options(nonnegative, integer, consistent), fresh=fresh)
+        return self.answer(plan, shown, fresh=fresh)
 
     def explain(self, sql: str, **asked: Unpack[Asked]) -> Explanation:
         """Say what an answer would cost and how far off it would be; nothing is charged or read.
@@ -145,18 +163,19 @@ class Session:
         purse = self.catalog.purse(plan.people)
         return explain(plan, purse, expected_rows=asked.get("expected_rows"))
 
+    @logged
     def plan(self, sql: str, **asked: Unpack[Asked]) -> Plan:
         """Return the plan of a question: all that is known of an answer before it is paid for.
 
         Guarantee: none needed; public inputs only.
         """
         key = sql, tuple(sorted((name, _hashable(value)) for name, value in asked.items()))
-        kept = self._plans.get(key)
-        if kept is None:
-            kept = self._plans[key] = self._make(sql, asked)
-            if len(self._plans) > _KEPT_PLANS:
-                self._plans.popitem(last=False)
-        return kept
+        return self._plans.take(key, lambda: self._prepared(sql, asked))
+
+    def _prepared(self, sql: str, asked: Asked) -> Plan:
+        plan = self._make(sql, asked)
+        self._engine.prepare(plan.bounded)  # so that it is refused before it is explained, too
+        return plan
 
     def _make(self, sql: str, asked: Asked) -> Plan:
         epsilon, rho, within = asked.get("epsilon"), asked.get("rho"), asked.get("within")
@@ -165,7 +184,7 @@ class Session:
                 "say what the answer may cost, such as epsilon=0.5, or how far off it may be, such "
                 "as within=50; one of the two"
             )
-        query = parse(sql, self.catalog, public=self._public)
+        query = self._parsed(sql)
         try:
             cut = limits(
                 rows=asked.get("rows"),
@@ -180,6 +199,10 @@ class Session:
         diagnostics = asked.get("diagnostics", False)
         if not isinstance(diagnostics, bool):
             raise TypeError("diagnostics must be True or False")
+        expected_rows = asked.get("expected_rows")
+        if expected_rows is not None:
+            positive("expected_rows", expected_rows)
+        check_size(query)
         if within is None:
             return plan_question(
                 query,
@@ -195,13 +218,23 @@ class Session:
             query,
             self.catalog,
             within,
-            expected_rows=asked.get("expected_rows"),
+            expected_rows=expected_rows,
             delta=delta,
             confidence=confidence,
             limits=cut,
             diagnostics=diagnostics,
         )
 
+    def _parsed(self, sql: str) -> Query:
+        """Return the question that a text asks, which is the same at every price.
+
+        Where keys may be the values of a public table, that is looked at again: it may have others.
+        """
+        if any(table.public for table in self.catalog.tables):
+            return parse(sql, self.catalog, public=self._public)
+        return self._questions.take(sql, lambda: parse(sql, self.catalog, public=self._public))
+
+    @logged
     def answer(self, plan: Plan, options: Options | None = None, *, fresh: bool = False) -> Answer:
         """Charge a plan and carry it out; the charge stays, whatever happens.
 
@@ -209,23 +242,100 @@ class Session:
         """
         if self._closed:
             raise ValueError("this session is closed; open it again")
+        check_size(plan.query)
+        self._settle()
         options = options or Options()
         asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
-        stored = None if fresh else self._find(plan.people, asked, data)
+        if fresh:
+            self._make_ready(plan)
+            receipt = self._ledger.charge(
+                plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
+            )
+            return self._carry_out(plan, options, receipt)
+        flight = self._flights.of((plan.people, asked, data))
+        with flight.turn:
+            if flight.is_begun:
+                raise RuntimeError(
+                    "this thread is asking this question already, as when a handler of a signal "
+                    "asks it again; ask when it has been answered"
+                )
+            try:
+                flight.is_begun = True
+                return self._answered(plan, options, asked, data)
+            finally:
+                flight.is_begun = False
+
+    def _answered(self, plan: Plan, options: Options, asked: str, data: str) -> Answer:
+        """Return the answer on record, or the one that a charge pays for, made now or before."""
+        stored = self._find(plan.people, asked, data)
         if stored is not None:
             return stored
-        receipt = self._ledger.charge(
-            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
+        self._make_ready(plan)
+        bought = self._ledger.obtain(
+            plan.people,
+            plan.loss,
+            slack=plan.slack,
+            plan=asked,
+            who=self.who,
+            data=data,
+            readable=is_readable,
         )
-        salt = system().integer(_SALT_BITS)
-        if is_watched():
-            with ProgressBar() as bar:
-                sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=bar)
-        else:
-            sealed = self._engine.run(plan.bounded, receipt, salt=salt)
-        answer = release(plan, sealed, receipt, options)
-        self._ledger.record(receipt, to_bytes(answer))
+        if isinstance(bought, bytes):  # another process has just recorded it
+            return _again(bought)
+        return self._carry_out(plan, options, bought)
+
+    def _make_ready(self, plan: Plan) -> None:
+        """Refuse, before the charge, what could not be carried out afterwards."""
+        self._engine.prepare(plan.bounded)
+        self._engine.load(plan.bounded)
+
+    def _carry_out(self, plan: Plan, options: Options, receipt: Receipt) -> Answer:
+        """Return the one answer that a charge pays for: recorded first, by us or by who was faster.
+
+        What was drawn is kept until it is recorded: no second draw depends on what became of the
+        first.
+        """
+        answer = self._drawn.get(receipt.head)
+        if answer is None:
+            salt = system().integer(_SALT_BITS)
+            if is_watched():
+                with ProgressBar() as bar:
+                    sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=bar)
+            else:
+                sealed = self._engine.run(plan.bounded, receipt, salt=salt)
+            answer = self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))
+        return self._record(receipt, answer)
+
+    def _record(self, receipt: Receipt, answer: Answer) -> Answer:
+        """Record an answer and return it, or the one that somebody else has recorded."""
+        try:
+            self._ledger.record(receipt, to_bytes(answer))
+        except AnsweredError:
+            self._forget(receipt)
+            recorded = self._ledger.recorded(receipt)
+            if recorded is None or not is_readable(recorded):
+                raise
+            return _again(recorded)
+        except BaseException:
+            self._owed[receipt.head] = receipt
+            raise
+        self._forget(receipt)
         return answer
+
+    def _forget(self, receipt: Receipt) -> None:
+        self._owed.pop(receipt.head, None)
+        self._drawn.pop(receipt.head, None)
+
+    def _settle(self) -> None:
+        """Record what could not be recorded before; nothing else is charged until that is done.
+
+        So answers that were drawn and not recorded are few, and none is ever dropped.
+        """
+        for receipt in list(self._owed.values()):
+            answer = self._drawn.get(receipt.head)
+            if answer is not None:  # another thread may just have done it
+                with suppress(AnsweredError):  # then there is an answer on record
+                    self._record(receipt, answer)
 
     def stored(self, plan: Plan, options: Options | None = None) -> Answer | None:
         """Return the answer that was given to a plan before, for nothing; None if there is none.
@@ -240,7 +350,7 @@ class Session:
         body = self._ledger.find(people, who=self.who, plan=asked, data=data)
         if body is None or not is_readable(body):
             return None  # an answer of a version that this one cannot read is paid for again
-        return replace(from_bytes(body), again=True)
+        return _again(body)
 
     @property
     def ledger(self) -> Ledger:
@@ -281,6 +391,10 @@ class Session:
     def __repr__(self) -> str:
         tables = ", ".join(table.name for table in self.catalog.tables)
         return f"<Session of {tables}; {'; '.join(map(str, self.budget))}>"
+
+
+def _again(body: bytes) -> Answer:
+    return replace(from_bytes(body), again=True)
 
 
 def _hashable(value: object) -> object:

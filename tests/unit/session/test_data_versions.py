@@ -3,6 +3,7 @@
 
 import os
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import duckdb
@@ -320,3 +321,18 @@ def test_a_table_that_was_renamed_has_the_budget_it_had(tmp_path: Path) -> None:
         assert str(data.budget[0]) == "people: epsilon 0.25 of epsilon 1 left"
         with pytest.raises(BudgetExceeded):
             data.ask("SELECT COUNT(*) AS n FROM stays", epsilon=0.75)
+
+
+def test_a_csv_table_without_options_has_the_version_that_it_had_before_there_were_any(
+    tmp_path: Path,
+) -> None:
+    file, moment = tmp_path / "visits.csv", 1_700_000_000_000_000_000
+    write_csv(file, 100)
+    os.utime(file, ns=(moment, moment))
+    columns = [("person", "integer"), ("cost", "real")]
+    told = f"{('visits', 'person', None, False, ',', columns)!r}\nvisits.csv {moment}"
+    with so.open(write_catalog(tmp_path, CSV), ledger="memory") as data:
+        assert data._engine.version(["visits"]) == sha256(told.encode()).hexdigest()
+    stated = CSV.replace('unit = "person"', 'unit = "person"\nnulls = ["", "NA"]')
+    with so.open(write_catalog(tmp_path, stated), ledger="memory") as data:
+        assert data._engine.version(["visits"]) != sha256(told.encode()).hexdigest()

@@ -36,7 +36,7 @@ def copied(folder: Path, to: Path, *, anchor: bool) -> None:
 def test_the_ledger_lies_beside_the_catalog_and_its_anchor_beside_it(tmp_path: Path) -> None:
     with so.open(clinic(tmp_path)) as data:
         data.ask(SQL, epsilon=1)
-    assert names(tmp_path) == {"sordino.ledger", "sordino.ledger.heads"}
+    assert names(tmp_path) == {"sordino.ledger", "sordino.ledger.heads", "sordino.log"}
 
 
 def test_a_ledger_in_memory_leaves_nothing_behind_and_begins_anew(tmp_path: Path) -> None:
@@ -60,6 +60,7 @@ def test_a_ledger_can_lie_elsewhere(tmp_path: Path, kind: Any) -> None:
     assert {file.name for file in place.parent.iterdir()} == {
         "clinic.ledger",
         "clinic.ledger.heads",
+        "clinic.log",
     }
 
 
@@ -68,7 +69,7 @@ def test_the_catalog_says_where_the_ledger_lies(tmp_path: Path) -> None:
     clinic(tmp_path)
     with so.open(write_catalog(tmp_path, *write)) as data:
         data.ask(SQL, epsilon=1)
-    assert names(tmp_path) == {"our.ledger", "our.anchor"}
+    assert names(tmp_path) == {"our.ledger", "our.anchor", "our.log"}
 
 
 def test_a_ledger_that_is_open_can_be_handed_over(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_a_ledger_that_is_gone_is_not_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "sordino.ledger").unlink()
     with pytest.raises(LedgerError, match="what was spent is only there"):
         so.open(path)
-    assert names(tmp_path) == {"sordino.ledger.heads"}
+    assert names(tmp_path) == {"sordino.ledger.heads", "sordino.log"}
 
 
 def test_a_receipt_of_another_ledger_is_refused(tmp_path: Path) -> None:
@@ -259,7 +260,7 @@ def test_the_budget_says_what_is_left_for_the_analyst_and_in_all(tmp_path: Path)
 
 def test_what_is_kept_for_one_is_not_left_for_others(tmp_path: Path) -> None:
     clinic(tmp_path)
-    kept = "[analysts.ann]\nreserved = 0.75\n"
+    kept = '[analysts.ann]\nreserved = 0.75\n[analysts."*"]\n'
     path = write_catalog(tmp_path, VISITS, kept, budget="epsilon = 4")
     with so.open(path, who="ann") as ann, so.open(path, who="bob") as bob:
         assert str(ann.budget[0]) == "people: epsilon 4 of epsilon 4 left"

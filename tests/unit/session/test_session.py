@@ -43,6 +43,12 @@ class Interrupted:
     def run(self, *_: object, **__: object) -> Any:
         raise self.error
 
+    def prepare(self, _bounded: object) -> None:
+        """There is nothing that it refuses."""
+
+    def load(self, _bounded: object) -> None:
+        """There is nothing to read."""
+
     def version(self, tables: Iterable[str]) -> str:
         return " ".join(tables)
 
@@ -130,11 +136,15 @@ def test_nothing_is_looked_at_before_the_charge(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(kind, name, watched)
 
     watch(Ledger, "find")
+    watch(Ledger, "obtain")
     watch(Ledger, "charge")
     watch(DuckdbEngine, "run")
     watch(Ledger, "record")
     data.ask("SELECT COUNT(*) FROM data", epsilon=1)
-    assert seen == ["find", "charge", "run", "record"]
+    assert seen == ["find", "obtain", "run", "record"]
+    seen.clear()
+    data.ask("SELECT COUNT(*) FROM data", epsilon=1, fresh=True)
+    assert seen == ["charge", "run", "record"]
 
 
 def test_one_price_must_be_stated() -> None:
@@ -229,6 +239,15 @@ def test_limits_that_are_none_are_refused_and_cost_nothing(rows: Any) -> None:
         ({"confidence": 1 - 1e-12}, "confidence must be at most"),
         ({"confidence": 95}, "write 95 % as 0.95"),
         ({"diagnostics": "no"}, "diagnostics must be True or False"),
+        ({"fresh": "no"}, "fresh must be True or False"),
+        ({"nonnegative": 1}, "nonnegative must be True or False"),
+        ({"consistent": "no"}, "consistent must be True or False"),
+        ({"integer": None}, "integer must be True or False"),
+        ({"expected_rows": "x"}, "expected_rows must be a positive number, got 'x'"),
+        ({"expected_rows": "100"}, "expected_rows must be a positive number, got '100'"),
+        ({"expected_rows": 0}, "expected_rows must be a positive number, got 0"),
+        ({"confidence": 0}, "confidence must be a number between 0 and 1"),
+        ({"confidence": "0.95"}, "confidence must be a number between 0 and 1"),
     ],
 )
 def test_odd_arguments_are_refused_and_cost_nothing(asked: Any, said: str) -> None:

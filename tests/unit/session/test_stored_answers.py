@@ -13,7 +13,7 @@ import pytest
 import sordino as so
 from sordino.answer.codec import to_bytes
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.errors import BudgetExceeded, SealedError
+from sordino.errors import BudgetExceeded
 from sordino.release import Options
 from tests.unit.session.clinic import SQL, charges, clinic, rows, spent
 
@@ -143,21 +143,6 @@ def test_an_answer_is_given_again_when_the_budget_is_used_up(tmp_path: Path) -> 
         assert data.ask(SQL, epsilon=1) == first
         with pytest.raises(BudgetExceeded):
             data.ask(SQL, epsilon=1, fresh=True)
-
-
-def test_a_question_that_failed_has_no_answer_and_is_charged_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise SealedError
-
-    with so.open(clinic(tmp_path)) as data:
-        with monkeypatch.context() as patch:
-            patch.setattr(DuckdbEngine, "run", fail)
-            with pytest.raises(SealedError):
-                data.ask(SQL, epsilon=1)
-        assert not data.ask(SQL, epsilon=1).again
-        assert (charges(data), spent(data)) == (2, 2)
 
 
 def test_a_question_priced_by_its_error_is_found_again(tmp_path: Path) -> None:

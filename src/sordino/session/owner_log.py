@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The owner's log: why a question failed after its charge, in a file beside the ledger.
+
+It takes what the logger ``sordino.owner`` is told while a session answers. A line has the time, the
+process, what happened and the kind of the failure, and never what an error says: a database quotes
+values of rows in its messages. Of a record these are written: the text of the message without its
+arguments, or ``extra={"safe": ...}``, a text for which whoever logs it vouches; ``extra={"charge":
+...}``; the name of the class of an error; and the places in the code that it came by.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import logging
+import os
+import re
+import stat
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from sordino.errors import CatalogError
+from sordino.query.catalog import Book, Catalog
+from sordino.session.needed import is_needed, is_of_a_ledger
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NAME = "sordino.log"  # where the ledger is in a database
+OLDER = ".1"  # follows the name of a log that was full
+_LARGEST = 1 << 20  # bytes of a log, before it is put aside
+_LONGEST = 1_000  # characters of one text
+_PLACES = 6  # in the code
+_HEAD = 64  # bytes that tell a log from any other file
+_OURS = re.compile(rb'\{"at": "\d{4}-\d\d-\d\dT')  # what a line begins with
+_OTHERS = 0o077  # what others than the owner may do
+_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
+
+
+class OwnerLog:
+    """A file that lines are added to, by several processes at once; only its owner can read it.
+
+    A log that cannot be written stops no question. It is told once, on standard error. A file that
+    holds anything but a log is left as it is.
+    """
+
+    def __init__(self, path: Path, *, level: str = "error") -> None:
+        self.path = path
+        self._least = _LEVELS[level]
+        self._silent = False
+        self._add(b"")  # so that it is known at the opening whether it can be written
+
+    def tell(self, record: logging.LogRecord) -> None:
+        """Add one line for a record of the logger."""
+        if record.levelno >= self._least:
+            self._add(json.dumps(line_of(record)).encode() + b"\n")
+
+    def _add(self, line: bytes) -> None:
+        try:
+            with _opened(self.path, os.O_CREAT) as held:
+                full = bool(line) and os.fstat(held).st_size + len(line) > _LARGEST
+                if not full or not self._put_aside(held):
+                    _write(held, line)
+                    return
+            with _opened(self.path, os.O_CREAT) as held:
+                _write(held, line)
+        except OSError as error:
+            self._complain(error)
+
+    def _put_aside(self, held: int) -> bool:
+        """Give a full log another name, unless another process is at it or has done so."""
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        if not os.path.samestat(os.fstat(held), os.stat(self.path)):  # noqa: PTH116 - as above
+            return True
+        older = self.path.with_name(self.path.name + OLDER)
+        with contextlib.suppress(FileNotFoundError), _opened(older):
+            pass  # it is a log too, and may be written over
+        self.path.replace(older)
+        return True
+
+    def _complain(self, error: OSError) -> None:
+        if self._silent or sys.stderr is None:
+            return
+        self._silent = True
+        with contextlib.suppress(OSError, ValueError):  # nobody may be there to hear it
+            sys.stderr.write(
+                f"sordino: the owner's log {str(self.path)!r} cannot be written "
+                f"({error.strerror}); questions are answered, and why one fails is not kept\n"
+            )
+
+
+@contextmanager
+def _opened(path: Path, how: int = 0) -> Iterator[int]:
+    """Open a log that is ours, for adding to it; anything else is an OSError, and is left alone."""
+    if is_of_a_ledger(path):
+        raise FileExistsError(errno.EEXIST, "it is a file of a ledger; name another under [log]")
+    # Without blocking, for the name may be that of a pipe that nobody reads, and of no link.
+    how |= os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    held = os.open(path, how, 0o600)
+    try:
+        seen = os.fstat(held)
+        if not stat.S_ISREG(seen.st_mode):
+            raise FileExistsError(errno.EEXIST, "it is not a file; name another under [log]")
+        head = os.pread(held, _HEAD, 0)
+        if head and not _OURS.match(head):
+            told = f"{path.name!r} holds something else; name another under [log]"
+            raise FileExistsError(errno.EEXIST, told)
+        if seen.st_mode & _OTHERS and seen.st_uid == os.geteuid():
+            os.fchmod(held, 0o600)
+        yield held
+    finally:
+        os.close(held)
+
+
+def line_of(record: logging.LogRecord) -> dict[str, Any]:
+    """Return what is written of a record: nothing that could have met a value of a row."""
+    safe = getattr(record, "safe", None)
+    template = record.msg if isinstance(record.msg, str) else type(record.msg).__name__
+    told: dict[str, Any] = {
+        "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "pid": record.process,
+        "level": record.levelname.lower(),
+        "what": (safe if isinstance(safe, str) else template)[:_LONGEST],
+    }
+    charge = getattr(record, "charge", None)
+    if isinstance(charge, str):
+        told["charge"] = charge[:_LONGEST]
+    kind, _, trace = record.exc_info or (None, None, None)
+    if kind is not None:
+        told["failure"] = kind.__name__
+        told["places"] = [
+            f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
+            for frame in traceback.extract_tb(trace)[-_PLACES:]
+        ]
+    return told
+
+
+def path_of(catalog: Catalog, book: Book | None) -> Path | None:
+    """Return where the log is: as declared, else beside the ledger, or None if there is none."""
+    if catalog.log is not None:
+        return catalog.log.file
+    if book is None:
+        return None
+    if isinstance(book.place, Path):
+        stem = book.place.name.removesuffix(".ledger")
+        return book.place.with_name(f"{stem}.log")
+    return None if catalog.path is None else catalog.path.with_name(NAME)
+
+
+def check_log(catalog: Catalog, book: Book | None) -> Path | None:
+    """Return where the log is; one that would harm the catalog, its data or ledger is refused."""
+    path = path_of(catalog, book)
+    if path is None:
+        return None
+    if path.is_symlink():
+        raise CatalogError(f"the owner's log {str(path)!r} is a link; state its file under [log]")
+    for one in (path, path.with_name(path.name + OLDER)):  # which a full log is renamed to
+        if is_needed(one, catalog, book):
+            raise CatalogError(
+                f"the owner's log {str(path)!r} would be written to {str(one)!r}, which belongs to "
+                "the catalog, its data or its ledger; state another file under [log], or "
+                "file = false"
+            )
+    return path
+
+
+def open_log(catalog: Catalog, book: Book | None) -> OwnerLog | None:
+    """Open the log of a catalog, if it has one; see ``check_log``."""
+    path = check_log(catalog, book)
+    level = "error" if catalog.log is None else catalog.log.level
+    return None if path is None else OwnerLog(path, level=level)
+
+
+class Logs(Protocol):
+    """What may have a log of its own."""
+
+    @property
+    def owner_log(self) -> OwnerLog | None: ...
+
+
+S = TypeVar("S", bound=Logs)
+
+
+def logged(
+    method: Callable[Concatenate[S, P], T],
+) -> Callable[Concatenate[S, P], T]:
+    """Let what a method tells the logger go to the log of its own session, and to no other."""
+
+    @wraps(method)
+    def with_log(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        token = _current.set(self.owner_log)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _current.reset(token)
+
+    return with_log
+
+
+class _Handler(logging.Handler):
+    """Hands records over to the log of the session that is at work in this thread."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = _current.get()
+        if log is not None:
+            log.tell(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name in logging
+        """Say nothing: what logging would print here has the arguments of the record."""
+
+
+def _write(held: int, line: bytes) -> None:
+    if line:
+        os.write(held, line)  # at once, so that lines of several processes do not mix
+
+
+_current: ContextVar[OwnerLog | None] = ContextVar("sordino.owner_log", default=None)
+logging.getLogger("sordino.owner").addHandler(_Handler())
