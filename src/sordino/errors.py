@@ -95,6 +95,10 @@ class LedgerError(SordinoError):
     code: str = "ledger"
 
 
+class AnsweredError(LedgerError):
+    """A charge has its answer on record, and pays for no second one."""
+
+
 class SealedError(SordinoError):
     """Something failed after the charge; the text is always the same, whatever the data holds."""
 
@@ -102,7 +106,8 @@ class SealedError(SordinoError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the question could not be answered; the charge stays, and the owner's log says why"
+            "the question could not be answered; the charge stays, and the owner's log says why: "
+            "'sordino log' shows it to the owner"
         )
 
 
@@ -149,6 +154,27 @@ class QuestionTooDear(BudgetError):
     def __str__(self) -> str:
         most = f"one question may cost at most {self.most}"
         return f"this asks for {self.asked}, but {most}; {self.hint}"
+
+
+class UnknownAnalyst(BudgetError):
+    """The catalog says who may ask, and this is somebody else; nothing was charged.
+
+    >>> print(UnknownAnalyst("alcie", ("alice", "bob")).hint)
+    ask as one of them, or add [analysts.alcie], or [analysts."*"] for everybody
+    """
+
+    code: str = "unknown_analyst"
+
+    def __init__(self, who: str, named: tuple[str, ...]) -> None:
+        super().__init__(who, named)
+        self.who = who
+        self.named = named
+        self.hint = f'ask as one of them, or add [analysts.{who}], or [analysts."*"] for everybody'
+
+    def __str__(self) -> str:
+        names = ", ".join(map(repr, self.named))
+        said = f"{self.who!r} is not among the analysts that the catalog names, who are {names}"
+        return f"{said}; {self.hint}"
 
 
 def _underlined(sql: str, span: Span) -> list[str]:

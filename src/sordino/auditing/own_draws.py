@@ -55,6 +55,7 @@ def sordino_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[
     """
     del function
     from sordino.ledger.ledger import Ledger  # only what is replayed needs the whole package
+    from sordino.ledger.receipt import Receipt
     from sordino.mechanisms import ADDING, CHOOSING, RELEASING
     from sordino.release import door
     from sordino.release.noise import Noisy
@@ -81,20 +82,25 @@ def sordino_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[
         noisy = kept(draw, lambda: held(release, exact).steps)
         return Noisy(release, noisy)
 
-    def charge(self: Any, people: str, loss: Any, **options: Any) -> Any:
-        receipt = charged(self, people, loss, **options)
-        if recorder.inside:
-            return receipt
-        price = f"{receipt.price}, slack {float(receipt.slack):g}"
-        recorder.keep(Draw("charge", {}, caller(), price=price, tied=True))
-        return receipt
+    def paying(held: Any) -> Any:
+        def pay(self: Any, people: str, loss: Any, **options: Any) -> Any:
+            bought = held(self, people, loss, **options)
+            if not recorder.inside and isinstance(bought, Receipt):  # else an answer on record
+                price = f"{bought.price}, slack {float(bought.slack):g}"
+                recorder.keep(Draw("charge", {}, caller(), price=price, tied=True))
+            return bought
 
-    charged, own = Ledger.charge, entropy.system()
+        return pay
+
+    own = entropy.system()
     kinds = [kind for kind in (*ADDING, *CHOOSING, *RELEASING) if "release" in vars(kind)]
     patches: list[tuple[Any, str, Any]] = [
         (kind, "release", wrap(vars(kind)["release"])) for kind in kinds
     ]
-    patches += [(door, "add_noise", add_noise), (Ledger, "charge", charge)]
+    patches += [
+        (door, "add_noise", add_noise),
+        *((Ledger, name, paying(vars(Ledger)[name])) for name in ("charge", "obtain")),
+    ]
     with patched(patches), _reading(_Taped(own, recorder)):
         yield
 

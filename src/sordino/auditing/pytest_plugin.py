@@ -44,8 +44,8 @@ def _runs(config: pytest.Config) -> int:
         name, said = f"the setting {_NAME}", config.getini(_NAME)
         if not said:
             return RUNS
-    digits = str(said).replace("_", "")
-    if not digits.isdecimal() or int(digits) < LEAST_RUNS:
+    digits = str(said)
+    if not (digits.isascii() and digits.isdecimal()) or int(digits) < LEAST_RUNS:
         raise pytest.UsageError(
             f"{name} must be a whole number of at least {LEAST_RUNS}, got {said!r}"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import typer
@@ -13,6 +12,7 @@ from rich.table import Table
 
 from sordino.cli.expression import read_losses
 from sordino.cli.shown import console_for
+from sordino.exact.rational import decimal_of
 from sordino.privacy.loss import Loss, compose
 from sordino.theorems.explain import Explanation, explain_composition
 
@@ -21,7 +21,7 @@ def account(text: str, *, delta: str, as_json: bool, plot: Path | None) -> None:
     """Print the total, the bracket and what each theorem gives; draw them if asked."""
     terms = read_losses(text)
     loss = compose(times * one for one, times in terms)
-    found = explain_composition(loss, delta=_number("delta", delta))
+    found = explain_composition(loss, delta=decimal_of("delta", delta))
     if plot is not None:
         from sordino.cli.account_plot import draw  # matplotlib is an extra
 
@@ -30,13 +30,6 @@ def account(text: str, *, delta: str, as_json: bool, plot: Path | None) -> None:
         typer.echo(json.dumps(_record(loss, found), indent=2))
     else:
         _show(loss, found, plot)
-
-
-def _number(name: str, text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise ValueError(f"{name} must be a number, got {text!r}") from None
 
 
 def _record(loss: Loss, found: Explanation) -> dict[str, object]:
@@ -78,4 +71,4 @@ def _show(loss: Loss, found: Explanation, plot: Path | None) -> None:
     if math.isfinite(loss.rho):
         console.print(f"As zCDP:  rho {loss.rho:.6g}", highlight=False)
     if plot is not None:
-        console.print(f"Drawn:    {plot}", highlight=False)
+        console.print(f"Drawn:    {plot}", highlight=False, markup=False)

@@ -20,10 +20,9 @@ def check_who(who: str) -> str:
 def note_stranger(catalog: Catalog, who: str) -> None:
     """Say on standard error that analysts are declared and this one is not, as after a slip."""
     named = sorted(one.name for one in catalog.analysts if one.name != EVERYBODY)
-    if not catalog.analysts or who in (OWNER, *named):
+    everybody = any(one.name == EVERYBODY for one in catalog.analysts)
+    if not catalog.analysts or who in named or (who == OWNER and everybody):
         return
     others = f"only {', '.join(named)}" if named else "nobody by name"
-    typer.echo(
-        f"note: the catalog does not name {who!r}, {others}; the limits of all others hold",
-        err=True,
-    )
+    rest = "the limits of all others hold" if everybody else f"{who!r} may not ask"
+    typer.echo(f"note: the catalog does not name {who!r}, {others}; {rest}", err=True)

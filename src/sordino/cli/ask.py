@@ -15,6 +15,7 @@ from rich.console import Console
 
 import sordino as so
 from sordino.answer import Answer, Column
+from sordino.answer.cells import safe_cell
 from sordino.answer.codec import columns_to_json
 from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.exits import INTERRUPTED
@@ -167,5 +168,6 @@ def _write_csv(answer: Answer, path: Path) -> None:
     table = answer.to_arrow()
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table.column_names)
-        writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        writer.writerow(map(safe_cell, table.column_names))
+        columns = ([safe_cell(cell) for cell in column.to_pylist()] for column in table.columns)
+        writer.writerows(zip(*columns, strict=True))

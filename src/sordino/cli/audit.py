@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from sordino.cli.audit_target import load, read_value
 from sordino.cli.exits import FAILED, INTERRUPTED
 from sordino.cli.shown import console_for
 from sordino.cli.shown import facts_of as listed
+from sordino.exact.rational import decimal_of
 
 if TYPE_CHECKING:
     from sordino.auditing import Report
@@ -68,11 +68,8 @@ def audit(request: Request) -> None:
 
 
 def number(name: str, text: str) -> float:
-    """Read a number that was typed."""
-    try:
-        return float(Decimal(text))
-    except (InvalidOperation, OverflowError):
-        raise ValueError(f"{name} must be a number, got {text!r}") from None
+    """Read a number that was typed, as a double."""
+    return float(decimal_of(name, text))
 
 
 def write_page(
@@ -139,7 +136,7 @@ def _audit_one(request: Request, target: str) -> bool:
             x,
             y,
             epsilon=number("epsilon", request.epsilon),
-            delta=number("delta", request.delta or "0"),
+            delta=number("delta", "0" if request.delta is None else request.delta),
             runs=RUNS if request.runs is None else request.runs,
             confidence=number("confidence", request.confidence),
             batch=True if request.batch else None,

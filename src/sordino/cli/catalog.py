@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -16,11 +18,17 @@ from sordino.cli.shown import console_for
 from sordino.engine.duckdb_files import READER
 from sordino.errors import CatalogError
 from sordino.query.catalog import Catalog
-from sordino.query.doctor import Finding, Severity
+from sordino.query.doctor import Finding, Severity, mistake, sources_of
 from sordino.query.doctor import check as findings_of
 from sordino.query.draft import draft
-from sordino.query.toml import read_catalog
+from sordino.query.toml import read_all
 
+if TYPE_CHECKING:
+    from sordino.engine.inspection import Inspected
+
+_PRIVATE = (
+    "What follows is exact and private: it is for the owner alone, and must not be passed on."
+)
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 
 
@@ -32,6 +40,7 @@ def init(
     declare_public: Sequence[str] = (),
     bounds: Sequence[str] = (),
     guess_types: bool = False,
+    encoding: str | None = None,
     force: bool = False,
     as_json: bool = False,
 ) -> None:
@@ -44,6 +53,7 @@ def init(
         declare_public=declare_public,
         bounds=dict(_ends(entry) for entry in bounds),
         guess_types=guess_types,
+        encoding=encoding,
         folder=output.parent,
         reader=READER,
     )
@@ -59,24 +69,104 @@ def init(
     console.print("then: sordino check" + ("" if output.name == "sordino.toml" else f" {output}"))
 
 
-def check(path: Path = Path("sordino.toml"), *, as_json: bool = False) -> None:
+def check(path: Path = Path("sordino.toml"), *, read: bool = False, as_json: bool = False) -> None:
     """Print what is wrong or doubtful about a catalog; leave with 1 if there is an error.
 
-    A ledger that would answer no question is one. Raises CatalogError if there is no such file.
+    A ledger that would answer no question is one. With ``read`` all rows are read too, and what is
+    odd about them is told. Raises CatalogError if there is no such file.
     """
+    catalog, found = _findings(path)
+    tables: list[Inspected] = []
+    if catalog is not None and not _is_wrong(found):
+        try:
+            if read:
+                tables = _inspected(catalog)
+            else:
+                _open(catalog)
+        except CatalogError as error:
+            found.append(_mistake(path, str(error)))
+    wrong = _is_wrong([*found, *(odd for table in tables for odd in table.findings)])
+    if as_json:
+        told: object = [finding.as_json() for finding in found]
+        if read:
+            rows = [table.as_json() for table in tables]
+            told = {"findings": told, "private": {"note": _PRIVATE, "tables": rows}}
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        _show(path, found)
+        if read:
+            _show_rows(tables)
+        elif not wrong:
+            named = "" if path.name == str(path) == "sordino.toml" else f" {path}"
+            typer.echo(
+                f"to see how its rows are read, which is for the owner: sordino check{named} --read"
+            )
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _findings(path: Path) -> tuple[Catalog | None, list[Finding]]:
+    """Return the catalog if there is nothing wrong with what is declared, and what there is."""
     try:
-        catalog = read_catalog(path)
-        found = [*_ledger(catalog), *findings_of(catalog, READER)]
+        reading = read_all(path)
     except CatalogError as error:
         if not path.exists():
             raise
-        found = [Finding(Severity.ERROR, str(path), str(error), "correct the file")]
-    if as_json:
-        typer.echo(json.dumps([finding.as_json() for finding in found], indent=2))
-    else:
-        _show(path, found)
-    if any(finding.severity is Severity.ERROR for finding in found):
-        raise typer.Exit(1)
+        return None, [_mistake(path, str(error))]
+    if reading.catalog is None:
+        wrong = [_mistake(path, mistake) for mistake in reading.mistakes]
+        return None, [*wrong, *sources_of(reading.tables, READER)]
+    return reading.catalog, [*_ledger(reading.catalog), *findings_of(reading.catalog, READER)]
+
+
+def _mistake(path: Path, said: str) -> Finding:
+    return mistake(str(path), said, f"correct that in {path.name}")
+
+
+def _open(catalog: Catalog) -> None:
+    """Open the sources as a question does, which reads no rows and refuses what cannot be asked."""
+    from sordino.engine.duckdb import DuckdbEngine  # the engine takes a while to load
+
+    DuckdbEngine(catalog).close()
+
+
+def _is_wrong(found: Iterable[Finding]) -> bool:
+    return any(finding.severity is Severity.ERROR for finding in found)
+
+
+def _inspected(catalog: Catalog) -> list[Inspected]:
+    """Read all rows, with a sign of life for whoever waits in a terminal."""
+    from sordino.engine.inspection import inspect  # the engine is loaded only where rows are read
+
+    console = console_for(errors=True)
+    if not console.is_terminal:
+        return list(inspect(catalog, lambda _name, _rows: None))
+    with console.status("reading") as status:
+
+        def watch(name: str, rows: int) -> None:
+            many = f": {rows:,} rows" if rows else ""
+            status.update(f"reading {escape(name)}{many}")
+
+        return list(inspect(catalog, watch))
+
+
+def _show_rows(tables: list[Inspected]) -> None:
+    console = console_for()
+    if not tables:
+        console.print("the rows were not read; correct the errors first")
+        return
+    console.print(f"\n[bold]{_PRIVATE}[/]\n")
+    for table in tables:
+        rows = "cannot be read" if table.rows is None else f"rows read: {table.rows:,}"
+        left = f", lines left out: {table.left_out:,}" if table.left_out else ""
+        console.print(f"{escape(table.table)}: {rows}{left}")
+    _show_findings(
+        console, sorted((finding for table in tables for finding in table.findings), key=_rank)
+    )
+
+
+def _rank(finding: Finding) -> int:
+    return list(Severity).index(finding.severity)
 
 
 def _ledger(catalog: Catalog) -> list[Finding]:
@@ -95,15 +185,20 @@ def _ends(entry: str) -> tuple[str, tuple[str, str]]:
 
 def _show(path: Path, found: list[Finding]) -> None:
     console = console_for()
-    if found:
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        for heading in ("", "where", "what", "what to do"):
-            table.add_column(heading, overflow="fold")
-        for finding in found:
-            words = (finding.severity, finding.where, finding.message, finding.hint)
-            table.add_row(*map(escape, words), style=_STYLES[finding.severity])
-        console.print(table)
+    _show_findings(console, found)
     many = {kind: sum(finding.severity is kind for finding in found) for kind in Severity}
     said = ", ".join(f"{many[kind]} {kind}{'s' * (many[kind] != 1)}" for kind in Severity)
     verdict = "cannot be used yet" if many[Severity.ERROR] else "can be used"
     console.print(f"{escape(str(path))} {verdict}: {said}")
+
+
+def _show_findings(console: Console, found: Sequence[Finding]) -> None:
+    if not found:
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("", "where", "what", "what to do"):
+        table.add_column(heading, overflow="fold")
+    for finding in found:
+        words = (finding.severity, finding.where, finding.message, finding.hint)
+        table.add_row(*map(escape, words), style=_STYLES[finding.severity])
+    console.print(table)

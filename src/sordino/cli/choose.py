@@ -11,16 +11,18 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TextIO
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 import sordino as so
-from sordino.exact.rational import written
+from sordino.answer.numbers import printable
+from sordino.exact.rational import decimal_of, written
 from sordino.mechanisms.choose.candidates import check_distinct
 
 _RELATIONS = ("add_remove", "replace_one")
@@ -72,7 +74,7 @@ def choose(request: Request) -> None:
         return
     console = Console(highlight=False, soft_wrap=True)
     console.print("chosen:   ", end="")
-    console.print(chosen, style="bold green", markup=False)
+    console.print(Text(printable(chosen), "bold green"))
     console.print(
         f"accuracy: with {float(_CONFIDENCE):.0%} confidence less than {behind.gap:,.1f} behind "
         f"the best of {len(names):,}"
@@ -99,20 +101,10 @@ def _mechanism(request: Request) -> so.PermuteAndFlip:
     most = "1" if request.sensitivity is None else request.sensitivity
     # A sum of what each row adds rises or falls as a whole when a row comes or goes.
     return so.PermuteAndFlip(
-        sensitivity=_number("sensitivity", most),
-        epsilon=_number("epsilon", request.epsilon),
+        sensitivity=decimal_of("sensitivity", most),
+        epsilon=decimal_of("epsilon", request.epsilon),
         monotone=request.neighbours == "add_remove",
     )
-
-
-def _number(name: str, text: str) -> Decimal:
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        found = Decimal("nan")
-    if not found.is_finite():
-        raise ValueError(f"{name} must be a number, got {text!r}")
-    return found
 
 
 def _names(request: Request) -> list[str]:
@@ -193,6 +185,6 @@ def _rows(file: TextIO, request: Request) -> Iterator[tuple[str, Decimal]]:
             yield name, Decimal(1)
             continue
         try:
-            yield name, _number("score", (row[request.scores] or "").strip() or "0")
+            yield name, decimal_of("score", (row[request.scores] or "").strip() or "0")
         except ValueError:
             raise ValueError(f"column {request.scores!r} must hold numbers only") from None

@@ -46,12 +46,19 @@ def error_as_json(error: Exception) -> dict[str, object]:
     return {"code": code, "message": message, "why": "", "hint": hint, "span": None}
 
 
+def words_of(error: Exception) -> str:
+    """Return what an error says, a part of the question with it, so that no terminal obeys it."""
+    from sordino.answer.numbers import printable  # answers load numpy, which help does not need
+
+    return "\n".join(printable(line.replace("\t", " ")) for line in str(error).split("\n"))
+
+
 @contextmanager
 def refusals(*, as_json: bool = False) -> Iterator[None]:
     """Show an error as one message on standard error, and leave with its code."""
     try:
         yield
     except (SordinoError, ValueError, TypeError) as error:
-        said = json.dumps(error_as_json(error)) if as_json else f"sordino: {error}"
+        said = json.dumps(error_as_json(error)) if as_json else f"sordino: {words_of(error)}"
         typer.echo(said, err=True)
         raise typer.Exit(code_of(error)) from None

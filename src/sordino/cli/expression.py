@@ -9,6 +9,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 
+from sordino.exact.rational import decimal_of
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 
@@ -59,6 +60,7 @@ class _Reader:
             number, node = (node.left, node.right) if left_is_number else (node.right, node.left)
             if not (isinstance(number, ast.Constant) and type(number.value) is int):
                 raise self._refuse("a loss is repeated a whole number of times", number)
+            self._check_plain(number)
             if number.value < 1:
                 raise self._refuse("a loss is repeated at least once", number)
             times *= number.value
@@ -84,11 +86,19 @@ class _Reader:
             message = str(error).replace(f"{name}()", name)
             raise self._refuse(message, node) from None
 
+    def _check_plain(self, node: ast.Constant) -> Decimal:
+        """Return a number as it was typed, whatever its length; refuse 1_0 and 0x10."""
+        try:
+            return decimal_of("a value", ast.get_source_segment(self._text, node) or "")
+        except ValueError as error:
+            raise self._refuse(str(error), node) from None
+
     def _value(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
-            if isinstance(node.value, float):  # read as it was typed, whatever its length
-                return Decimal(ast.get_source_segment(self._text, node) or repr(node.value))
-            return node.value
+            if isinstance(node.value, str | bool):
+                return node.value
+            typed = self._check_plain(node)
+            return typed if isinstance(node.value, float) else node.value
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             above, below = self._value(node.left), self._value(node.right)
             if isinstance(above, int) and isinstance(below, int) and below:

@@ -48,7 +48,8 @@ def history(path: Path, *, who: str | None, people: str | None, last: int, as_js
 def show_entries(console: Console, ledger: Ledger, listed: list[Entry], wanted: str = "") -> None:
     """Print entries as a table: when, who, what, and what was left of the whole budget."""
     if not listed:
-        console.print(f"nothing is on record {wanted}" if wanted else "nothing has been asked yet")
+        told = f"nothing is on record {wanted}" if wanted else "nothing has been asked yet"
+        console.print(Text(printable(told)))
         return
     counted, asked = currencies(ledger), _questions(ledger, listed)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")

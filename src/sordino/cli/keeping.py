@@ -10,6 +10,7 @@ from sordino.cli import options
 from sordino.cli.exits import refusals
 from sordino.cli.options import CATALOG, OWNER
 from sordino.cli.usage import Commands
+from sordino.cli.wholes import whole
 
 ledger = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 
@@ -33,7 +34,12 @@ def history(
     who: Annotated[str | None, typer.Option(help="Only entries about this analyst.")] = None,
     people: Annotated[str | None, typer.Option(help="Only entries of this id space.")] = None,
     last: Annotated[
-        int, typer.Option(min=1, help="How many entries of each id space, the newest.")
+        int,
+        typer.Option(
+            help="How many entries of each id space, the newest.",
+            parser=whole(least=1),
+            metavar="<int>",
+        ),
     ] = 20,
     as_json: options.AsJson = False,
 ) -> None:
@@ -42,6 +48,26 @@ def history(
         from sordino.cli.history import history as show  # rich is loaded only here
 
         show(catalog, who=who, people=people, last=last, as_json=as_json)
+
+
+def log(
+    *,
+    catalog: options.CatalogFile = CATALOG,
+    last: Annotated[
+        int,
+        typer.Option(
+            help="How many lines, the newest.",
+            parser=whole(least=1),
+            metavar="<int>",
+        ),
+    ] = 20,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show the owner's log: why questions failed after their charge."""
+    with refusals(as_json=as_json):
+        from sordino.cli.log import log as show  # rich is loaded only here
+
+        show(catalog, last=last, as_json=as_json)
 
 
 @ledger.callback()

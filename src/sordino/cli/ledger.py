@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from sordino.answer.cells import safe_cell
 from sordino.cli.history import in_words
 from sordino.cli.reading import check_there, ledger_of
 from sordino.cli.shown import console_for, show_facts
@@ -167,7 +168,7 @@ def _csv(ledger: Ledger, file: TextIO) -> int:
     writer.writerow(FIELDS)
     many = 0
     for entry, _ in with_answers(ledger):
-        writer.writerow(entry)
+        writer.writerow(map(safe_cell, entry))
         many += 1
     return many
 

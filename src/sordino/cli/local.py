@@ -9,6 +9,7 @@ import typer
 from sordino.cli.local_refusals import local_refusals
 from sordino.cli.options import SURE, AsJson
 from sordino.cli.usage import Commands
+from sordino.cli.wholes import whole
 
 local = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 
@@ -94,7 +95,9 @@ def estimate(
     most_categories: Annotated[
         int,
         typer.Option(
-            min=2, help="How many categories a file may have that it counts and does not list."
+            help="How many categories a file may have that it counts and does not list.",
+            parser=whole(least=2),
+            metavar="<int>",
         ),
     ] = _MOST_CATEGORIES,
     plot: Plot = None,
@@ -123,7 +126,12 @@ def best(
     low: Low = None,
     high: High = None,
     people: Annotated[
-        int, typer.Option(min=1, max=_MOST_PEOPLE, help="How many people report.")
+        int,
+        typer.Option(
+            help="How many people report.",
+            parser=whole(least=1, most=_MOST_PEOPLE),
+            metavar="<int>",
+        ),
     ] = 10_000,
     plot: Plot = None,
     force: Force = False,

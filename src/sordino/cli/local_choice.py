@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeAlias
 
+from sordino.exact.rational import decimal_of
 from sordino.local.best import best, candidates
 from sordino.local.hadamard import Hadamard
 from sordino.local.hashing import Hashing
@@ -53,7 +54,7 @@ def choose_protocol(asked: Asked) -> AnyProtocol:
     if asked.protocol not in ("best", *KINDS, *NUMBER_KINDS):
         names = ", ".join((*KINDS, *NUMBER_KINDS))
         raise ValueError(f"there is no protocol {asked.protocol!r}; take best or one of {names}")
-    epsilon = number("epsilon", asked.epsilon)
+    epsilon = decimal_of("epsilon", asked.epsilon)
     if _is_about_numbers(asked):
         if asked.protocol in KINDS:
             raise ValueError(
@@ -75,15 +76,15 @@ def all_protocols(asked: Asked) -> list[Protocol] | list[NumberProtocol]:
     """Return one protocol of each kind that would do."""
     if _is_about_numbers(asked):
         return list(number_protocols(asked).values())
-    return candidates(read_categories(asked), number("epsilon", asked.epsilon))
+    return candidates(read_categories(asked), decimal_of("epsilon", asked.epsilon))
 
 
 def number_protocols(asked: Asked) -> dict[str, NumberProtocol]:
     """Return the protocols for numbers of a range."""
     if asked.low is None or asked.high is None:
         raise ValueError("numbers need both ends of their range: --low and --high")
-    low, high = number("low", asked.low), number("high", asked.high)
-    epsilon = number("epsilon", asked.epsilon)
+    low, high = decimal_of("low", asked.low), decimal_of("high", asked.high)
+    epsilon = decimal_of("epsilon", asked.epsilon)
     return {name: kind(low, high, epsilon=epsilon) for name, kind in NUMBER_KINDS.items()}
 
 
@@ -99,17 +100,6 @@ def read_categories(asked: Asked) -> list[str] | int:
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return int(text)
     return _kept(text.split(","))
-
-
-def number(name: str, text: str) -> Decimal:
-    """Read a number that was typed."""
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        found = Decimal("nan")
-    if not found.is_finite():
-        raise ValueError(f"{name} must be a number, got {text!r}")
-    return found
 
 
 def name_of(protocol: AnyProtocol) -> str:

@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino.answer.numbers import printable
-from sordino.cli.local_choice import AnyProtocol, as_text, name_of, number
+from sordino.cli.local_choice import AnyProtocol, as_text, name_of
 from sordino.cli.local_files import read_pieces, read_protocol
 from sordino.cli.local_shown import bar, check_picture, draw, percent, percents, rounded, sure
 from sordino.cli.shown import console_for, facts_of
+from sordino.exact.rational import decimal_of
 from sordino.local.estimate import Estimate, Line
 from sordino.local.mean import MeanEstimate, MeanServer
 from sordino.local.numbers import NumberProtocol
@@ -54,7 +55,7 @@ class _Source(NamedTuple):
 def estimate(request: Request) -> None:
     """Count the reports of all files, and print what follows from them."""
     check_picture(request.plot, force=request.force)
-    confidence = number("confidence", request.confidence)
+    confidence = decimal_of("confidence", request.confidence)
     protocol, sources = _sources(request.files, request.most_categories)
     server = protocol.server()
     if isinstance(server, MeanServer):

@@ -11,10 +11,11 @@ import typer
 import sordino
 from sordino.cli.asking import ask, explain, repl
 from sordino.cli.exits import MEANINGS, refusals
-from sordino.cli.keeping import budget, history, ledger
+from sordino.cli.keeping import budget, history, ledger, log
 from sordino.cli.local import local
 from sordino.cli.options import CATALOG, AsJson
 from sordino.cli.usage import Commands
+from sordino.cli.wholes import whole
 
 # Plain help text: rich would double the time `sordino --help` takes.
 app = typer.Typer(
@@ -67,7 +68,7 @@ def init(
     ],
     *,
     unit: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(help="The column that says whose row it is, or 'row' for rows by themselves."),
     ] = None,
     output: Annotated[Path, typer.Option(help="The file to write.")] = Path("sordino.toml"),
@@ -85,6 +86,10 @@ def init(
     guess_types: Annotated[
         bool, typer.Option("--guess-types", help="Let the types of a CSV file be guessed from it.")
     ] = False,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="The encoding of CSV files, such as cp1252; utf-8 without it."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -92,13 +97,19 @@ def init(
     from sordino.cli.catalog import init as write  # rich and pyarrow are loaded only here
 
     with refusals(as_json=as_json):
+        if unit is not None and len(unit) > 1:
+            raise ValueError(
+                "--unit names one column, for all files that have it; to name another one for some "
+                "of them, leave --unit out and replace TODO in the draft"
+            )
         write(
             files,
-            unit=unit,
+            unit=unit[0] if unit else None,
             output=output,
             declare_public=declare_public or (),
             bounds=bounds or (),
             guess_types=guess_types,
+            encoding=encoding,
             force=force,
             as_json=as_json,
         )
@@ -113,6 +124,10 @@ def check(
     named: Annotated[
         Path | None, typer.Option("--catalog", help="The same, as other commands take it.")
     ] = None,
+    read: Annotated[
+        bool,
+        typer.Option("--read", help="Read all rows too; what is told of them is private."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is wrong or missing in a catalog."""
@@ -121,7 +136,7 @@ def check(
     with refusals(as_json=as_json):
         if catalog is not None and named is not None:
             raise ValueError("name one catalog to look at, with --catalog or without")
-        look(catalog or named or CATALOG, as_json=as_json)
+        look(catalog or named or CATALOG, read=read, as_json=as_json)
 
 
 app.command()(explain)
@@ -129,6 +144,7 @@ app.command()(ask)
 app.command()(repl)
 app.command()(budget)
 app.command()(history)
+app.command()(log)
 app.add_typer(ledger, name="ledger")
 app.add_typer(local, name="local")
 
@@ -221,7 +237,11 @@ def audit(
     ] = False,
     runs: Annotated[
         int | None,
-        typer.Option(help="How often to run it in all, 1,000,000 if not told; sordino, fewer."),
+        typer.Option(
+            help="How often to run it in all, 1,000,000 if not told; sordino, fewer.",
+            parser=whole(),
+            metavar="<int>",
+        ),
     ] = None,
     confidence: Annotated[str, typer.Option(help="How sure a violation is to be.")] = "0.999",
     plot: Annotated[

@@ -6,6 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from sordino.cli.wholes import whole
+
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON, for programs; errors are JSON too.")
 ]
@@ -26,10 +28,19 @@ Confidence: TypeAlias = Annotated[str, typer.Option(help="How sure error bars ar
 Delta: TypeAlias = Annotated[
     str | None, typer.Option(help="What discovering keys may cost besides.")
 ]
-Rows: TypeAlias = Annotated[int | None, typer.Option(help="How many rows of one unit count.")]
-Groups: TypeAlias = Annotated[int | None, typer.Option(help="How many groups of one unit count.")]
+Rows: TypeAlias = Annotated[
+    int | None,
+    typer.Option(help="How many rows of one unit count.", parser=whole(), metavar="<int>"),
+]
+Groups: TypeAlias = Annotated[
+    int | None,
+    typer.Option(help="How many groups of one unit count.", parser=whole(), metavar="<int>"),
+]
 RowsPerGroup: TypeAlias = Annotated[
-    int | None, typer.Option(help="How many rows of one unit count in each group.")
+    int | None,
+    typer.Option(
+        help="How many rows of one unit count in each group.", parser=whole(), metavar="<int>"
+    ),
 ]
 ExpectedRows: TypeAlias = Annotated[
     str | None, typer.Option(help="A public guess at the rows of a group, for error bars.")

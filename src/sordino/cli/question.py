@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
+from sordino.exact.rational import decimal_of
 from sordino.session.session import Asked
 
 _STANDARD_INPUT = "-"
-_DECIMAL_COMMA = re.compile(r"[0-9]*,[0-9]+")
 _PRICES = ("epsilon", "rho", "within")
 
 
@@ -52,7 +51,7 @@ class Wish:
             "epsilon": _number("epsilon", self.epsilon),
             "rho": _number("rho", self.rho),
             "within": _width(self.within),
-            "confidence": _number("confidence", self.confidence) or 0.95,
+            "confidence": decimal_of("confidence", self.confidence),
             "delta": _number("delta", self.delta),
             "rows": self.rows,
             "groups": self.groups,
@@ -68,15 +67,11 @@ def read_sql(text: str) -> str:
 
 
 def _number(name: str, text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        point = text.replace(",", ".", 1)
-        hint = f"; write {point}" if _DECIMAL_COMMA.fullmatch(text) else ""
-        raise ValueError(f"{name} must be a number, got {text!r}{hint}") from None
+    return None if text is None else decimal_of(name, text)
 
 
 def _width(text: str | None) -> Decimal | str | None:
-    return text if text is not None and text.endswith("%") else _number("within", text)
+    if text is None or not text.endswith("%"):
+        return _number("within", text)
+    decimal_of("within", text[:-1])
+    return text

@@ -11,7 +11,9 @@ from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import check_never_made, open_ledger
-from sordino.query.catalog import Book, Catalog, CsvFile, DuckdbTable, ParquetFile
+from sordino.query.catalog import Book, Catalog
+from sordino.session.needed import is_needed
+from sordino.session.owner_log import OLDER, path_of
 
 
 @contextmanager
@@ -66,18 +68,16 @@ def check_target(path: Path | None, catalog: Catalog) -> None:
         raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder; name a file to write")
-    if path.exists() and any(one.exists() and path.samefile(one) for one in _needed(catalog)):
+    if any(_is_log(path, log) for log in _logs(catalog)) or is_needed(path, catalog, catalog.book):
         raise ValueError(f"{str(path)!r} belongs to the catalog; write to another file")
 
 
-def _needed(catalog: Catalog) -> Iterator[Path]:
-    if catalog.path is not None:
-        yield catalog.path
-    book = catalog.book
-    if book is not None:
-        if isinstance(book.place, Path):
-            yield from (book.place.with_name(book.place.name + end) for end in ("", "-wal", "-shm"))
-        yield from (path for path in (book.anchor, book.key) if path is not None)
-    for table in catalog.tables:
-        if isinstance(table.source, ParquetFile | CsvFile | DuckdbTable):
-            yield from table.source.path.parent.glob(table.source.path.name)
+def _logs(catalog: Catalog) -> list[Path]:
+    log = path_of(catalog, catalog.book)
+    return [] if log is None else [log, log.with_name(log.name + OLDER)]
+
+
+def _is_log(path: Path, log: Path) -> bool:
+    return path.resolve() == log.resolve() or (
+        path.exists() and log.exists() and path.samefile(log)
+    )

@@ -18,7 +18,7 @@ from sordino.answer.numbers import plain as brief
 from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.ask import answer_as_json, show_answer
 from sordino.cli.budget import show_budget
-from sordino.cli.exits import code_of, error_as_json
+from sordino.cli.exits import code_of, error_as_json, words_of
 from sordino.cli.history import SHORT, show_entries
 from sordino.cli.question import Wish
 from sordino.cli.repl_input import WORDS, Terminal, history_file, read_pipe, statements
@@ -82,8 +82,8 @@ def repl(request: Request) -> int:
             "the input is no terminal, so that nobody can confirm a price; add --yes to pay "
             "without being asked"
         )
-    if request.wish.priced:
-        request.wish.asked()
+    wish = request.wish
+    (wish if wish.priced else wish.with_("epsilon", "1")).asked()
     who = check_who(request.who)
     with so.open(request.catalog, who=who, receipt=request.receipt) as session:
         if not request.as_json:
@@ -263,7 +263,7 @@ class _Prompt:
         self.console.print(table)
 
     def _show_history(self, many: str) -> None:
-        if many and not (many.isdecimal() and int(many)):
+        if many and not (many.isascii() and many.isdecimal() and int(many)):
             raise ValueError(f"\\history takes how many entries to show, got {many!r}")
         ledger = self.session.ledger
         show_entries(self.console, ledger, list(entries(ledger, last=int(many or _SEEN))))
@@ -272,7 +272,7 @@ class _Prompt:
         if self.as_json:
             typer.echo(json.dumps(error_as_json(error)), err=True)
             return
-        first, *others = str(error).split("\n")
+        first, *others = words_of(error).split("\n")
         self.errors.print(Text(first, style="bold red" if isinstance(error, QueryError) else "red"))
         for line in others:
             marks = not line.strip(" ^")

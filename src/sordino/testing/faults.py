@@ -162,6 +162,12 @@ class FaultyEngine:
         self._engine = engine
         self._reached = reached
 
+    def prepare(self, bounded: Bounded) -> None:
+        self._engine.prepare(bounded)
+
+    def load(self, bounded: Bounded) -> None:
+        self._engine.load(bounded)
+
     def run(
         self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
     ) -> Exact:
@@ -188,7 +194,7 @@ def send(body: bytes, write: Callable[[bytes], object], reached: Reached) -> Non
 
 def faulty_driver(told: Callable[[str], None], driver: Driver = STANDARD) -> Driver:
     """Return a way to reach SQLite that tells every statement before it is executed."""
-    return Driver(lambda path: _Connection(driver.connect(path), told), driver.errors)
+    return driver._replace(connect=lambda path: _Connection(driver.connect(path), told))
 
 
 class _Connection:

@@ -54,7 +54,7 @@ def coin(chance: float) -> Callable[..., Any]:
 
 def test_a_broken_mechanism_fails_with_the_words_of_the_report(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PROJECT)
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-rP", "--audit-runs", "20_000")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-rP", "--audit-runs", "20000")
     done.assert_outcomes(passed=1, failed=1)
     done.stdout.fnmatch_lines(["*AssertionError: violation*", "runs: 20000"])
     done.stdout.no_fnmatch_line("*__tracebackhide__*")

@@ -235,16 +235,31 @@ def test_what_is_left_says_whose_it_is_where_there_are_shares(run: Run, clinic: 
 def test_a_name_that_the_catalog_does_not_know_is_noted_and_the_star_is_refused(
     run: Run, clinic: Path
 ) -> None:
-    (clinic / "sordino.toml").write_text(f"{CATALOG}\n[analysts.alice]\nshare = 0.5\n", "utf-8")
+    named = f'{CATALOG}\n[analysts.alice]\nshare = 0.5\n[analysts."*"]\n'
+    (clinic / "sordino.toml").write_text(named, "utf-8")
     asked = "ask", COUNT, "--epsilon", "0.1", "--who"
     assert "note: the catalog does not name 'alise', only alice" in run(*asked, "alise").stderr
     assert run(*asked, "alise", "--json").stderr == ""
     assert "not name 'alise'" in run("budget", "--who", "alise").stderr
     assert run("ask", COUNT, "--epsilon", "0.1").stderr == ""
+    (clinic / "sordino.toml").write_text(f"{CATALOG}\n[analysts.alice]\nshare = 0.5\n", "utf-8")
+    assert "only alice; 'alise' may not ask" in run("budget", "--who", "alise").stderr
+    (clinic / "sordino.toml").write_text(named, "utf-8")
     for command in (asked, ("explain", *asked[1:]), ("budget", "--who")):
         done = run(*command, "*")
         assert (done.exit_code, "'*' stands for all" in done.stderr) == (2, True)
     assert run("repl", "--yes", "--who", "*", typed="").exit_code == 2
+
+
+def test_where_analysts_are_named_nobody_else_is_answered(run: Run, clinic: Path) -> None:
+    (clinic / "sordino.toml").write_text(f"{CATALOG}\n[analysts.alice]\nshare = 0.5\n", "utf-8")
+    for who in (("--who", "alise"), ()):
+        done = run("ask", COUNT, "--epsilon", "0.1", *who)
+        assert done.exit_code != 0
+        assert "is not among the analysts that the catalog names, who are 'alice'" in done.stderr
+        assert '[analysts."*"] for everybody' in done.stderr
+        assert "may not ask" in run("budget", *who).stderr
+    assert run("ask", COUNT, "--epsilon", "0.1", "--who", "alice").exit_code == 0
 
 
 def test_the_receipt_stays_on_one_line_however_narrow_the_terminal(
@@ -264,7 +279,7 @@ def test_the_receipt_stays_on_one_line_however_narrow_the_terminal(
 def test_a_decimal_comma_is_told_to_be_one(run: Run) -> None:
     done = run("ask", COUNT, "--epsilon", "0,1")
     assert done.stderr == "sordino: epsilon must be a number, got '0,1'; write 0.1\n"
-    assert "write" not in run("ask", COUNT, "--epsilon", "1,000,000").stderr
+    assert "write 1." not in run("ask", COUNT, "--epsilon", "1,000,000").stderr
 
 
 def test_no_line_in_a_pipe_ends_with_blanks(run: Run) -> None:

@@ -4,12 +4,14 @@
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from sordino.cli.catalog import check, init
 from sordino.cli.main import app
+from sordino.engine.duckdb import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.query.toml import read_catalog
 
@@ -92,7 +94,7 @@ def test_a_catalog_that_is_not_there_is_a_wrong_request(
         check()
     assert left.value.exit_code == 1
     assert visits.exists()
-    assert "correct the file" in capsys.readouterr().out
+    assert "correct that in" in capsys.readouterr().out
 
 
 def test_the_catalog_may_be_named_as_other_commands_take_it(visits: Path) -> None:
@@ -114,3 +116,93 @@ def test_findings_are_not_folded_in_a_pipe(visits: Path, monkeypatch: pytest.Mon
     assert done.exit_code == 1
     found = json.loads(CliRunner().invoke(app, ["check", "--json"]).stdout)
     assert len(done.stdout.splitlines()) == len(found) + 2
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE visits(id INTEGER, age INTEGER, older INTEGER AS (age + 1))"
+        )
+        connection.execute("CREATE VIEW old AS SELECT id, age FROM visits WHERE age > 80")
+    return path
+
+
+def test_what_is_drafted_of_a_database_can_be_opened(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    init([database], unit="id", bounds=["age=0:110"])
+    text = Path("sordino.toml").read_text()
+    assert "# The view old is left out" in text
+    assert "# older: " in text
+    assert [table.name for table in read_catalog("sordino.toml").tables] == ["visits"]
+    check()
+    assert "can be used" in capsys.readouterr().out
+
+
+def test_a_database_of_views_alone_is_not_drafted(tmp_path: Path) -> None:
+    path = tmp_path / "views.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE VIEW ones AS SELECT 1 AS id")
+    with pytest.raises(CatalogError, match=r"only views \('?ones.*CREATE TABLE"):
+        init([path], output=tmp_path / "sordino.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('table = "visits"', 'table = "old"', "by CREATE TABLE ... AS"),
+        ("[tables.visits.columns]", "[tables.visits.columns]\nolder = 'integer'", "GENERATED"),
+    ],
+)
+def test_what_opening_refuses_the_check_refuses(
+    database: Path,
+    capsys: pytest.CaptureFixture[str],
+    old: str,
+    new: str,
+    said: str,
+) -> None:
+    init([database], unit="id", bounds=["age=0:110"])
+    path = Path("sordino.toml")
+    path.write_text(path.read_text().replace(old, new))
+    capsys.readouterr()
+    with pytest.raises(typer.Exit):
+        check(as_json=True)
+    finding = json.loads(capsys.readouterr().out)[0]
+    assert finding["severity"] == "error"
+    assert said in finding["message"] + finding["hint"]
+    with pytest.raises(CatalogError):
+        DuckdbEngine(read_catalog(path))
+
+
+def test_what_only_opening_sees_is_an_error_of_the_check(
+    visits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    init([visits], unit="id", guess_types=True)
+    path = Path("sordino.toml")
+    parent = """
+[tables.more]
+csv = "visits.csv"
+parent = "visits.day"
+via = "day"
+[tables.more.columns]
+day = "date"
+"""
+    text = path.read_text().replace(
+        'csv = "visits.csv"', 'csv = "visits.csv"\ndate_format = "%d.%m.%y"'
+    )
+    path.write_text(text + 'day = "date"\n' + parent)
+    visits.write_text("id,age,disease,day\n", "utf-8")
+    with pytest.raises(typer.Exit):
+        check(as_json=True)
+    out = capsys.readouterr().out
+    assert "several texts of a format would become one id" in out
+    assert "declare it as text" in out
+
+
+def test_the_next_step_names_the_catalog(visits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    init([visits], unit="id", output=Path("other.toml"))
+    check(Path("other.toml"))
+    assert "sordino check other.toml --read" in capsys.readouterr().out

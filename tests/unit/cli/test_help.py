@@ -28,7 +28,7 @@ def test_every_command_is_known() -> None:
     assert sorted(ALL) == [
         *("account", "ask", "audit", "budget", "check", "choose", "demo", "explain", "history"),
         *("init", "ledger amend", "ledger export", "ledger verify"),
-        *("local best", "local encode", "local estimate", "repl"),
+        *("local best", "local encode", "local estimate", "log", "repl"),
     ]
 
 

@@ -45,6 +45,12 @@ class Three:
     def run(self, *_: object, **__: object) -> Any:
         return Sealed((pa.table({"s0": [3 << 16]}),))
 
+    def prepare(self, _bounded: object) -> None:
+        """There is nothing that it refuses."""
+
+    def load(self, _bounded: object) -> None:
+        """There is nothing to read."""
+
     def version(self, _tables: object) -> str:
         return "first"
 
