@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 UV     ?= uv
+AUDIT  ?= pip-audit
 PYTEST ?= --numprocesses auto
 
 VENV := .venv
@@ -18,7 +19,7 @@ MOVED    := $(if $(MADE_FOR),$(if $(filter-out $(CURDIR),$(MADE_FOR)),moved))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench soak accuracy lock clean moved
+.PHONY: help demo test bench soak accuracy lock advisories clean moved
 
 help: ## Show this list.
 	@echo "sordino: differential privacy with exact integer noise"
@@ -50,7 +51,17 @@ lock: ## Resolve the libraries again and write requirements/*.txt (needs uv).
 	$(LOCK) --output-file requirements/runtime.txt
 	$(LOCK) --extra plot --constraint requirements/runtime.txt --output-file requirements/plot.txt
 	$(LOCK) --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	$(LOCK) --extra postgres --constraint requirements/dev.txt --output-file requirements/postgres.txt
 	$(LOCK) --extra bench --constraint requirements/dev.txt --output-file requirements/bench.txt
+
+advisories: ## Look for known weaknesses of the locked versions (needs pip-audit and an advisory database).
+	@command -v "$(AUDIT)" >/dev/null || { \
+	  echo "'$(AUDIT)' was not found; install it anywhere with 'pip install pip-audit', and name it with AUDIT=/path/to/pip-audit." >&2; exit 1; }
+	@for file in requirements/*.txt; do \
+	  echo "$$file"; \
+	  "$(AUDIT)" --disable-pip --require-hashes --strict --progress-spinner off --requirement "$$file" || { \
+	    echo "$$file: an advisory was found, or the database could not be asked about every library, and then nothing is known; see above." >&2; exit 1; }; \
+	done
 
 clean: ## Remove the environment and every cache.
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
