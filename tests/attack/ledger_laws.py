@@ -182,7 +182,7 @@ def nobody_else_adds_meanwhile(lab: Lab, *, kind: str) -> None:
         if isinstance(store, PostgresStore):
             store._own().connection.execute("SET lock_timeout = '20ms'")  # type: ignore[union-attr]  # it is open
         else:
-            store._connection.execute("PRAGMA busy_timeout = 0")
+            store.patience = 0
         with one.store.write("people") as pages:
             assert pages.last("people") is not None
             with pytest.raises(LedgerError, match="others have been writing"):

@@ -48,7 +48,6 @@ from sordino.ledger.sqlite_statements import (
 )
 
 _AT_ONCE = 1_000  # entries
-_PATIENCE = 60  # seconds to wait for other threads, and for others who write
 _STEP = 0.001  # seconds between two tries to write
 _WRITE = "BEGIN IMMEDIATE"
 # For None, as for bytes, Python looks for a way to adapt it each time; a NaN is NULL to SQLite.
@@ -59,8 +58,11 @@ _UNSEEN = 0.01  # seconds for which the files keep their names, because a look c
 class SqliteStore:
     """Entries and answers in a SQLite file; it may be shared by threads, processes and forks.
 
-    A file that does not exist is made, with ``keyed`` as given.
+    A file that does not exist is made, with ``keyed`` as given. ``patience`` is how many seconds it
+    waits for other threads, and for others who write.
     """
+
+    patience = 60.0
 
     def __init__(
         self,
@@ -293,7 +295,7 @@ class SqliteStore:
         SQLite itself would try less and less often, up to ten times a second, and a process that
         writes without a pause would nearly always be faster than one that has waited for long.
         """
-        until = monotonic() + _PATIENCE
+        until = monotonic() + self.patience
         self._connection.execute(IMPATIENT)
         try:
             while True:
@@ -307,7 +309,7 @@ class SqliteStore:
             self._connection.execute(PATIENT)
 
     def _take(self) -> None:
-        if not self._lock.acquire(True, _PATIENCE):
+        if not self._lock.acquire(True, self.patience):
             raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
 
     def _prepare(self) -> None:

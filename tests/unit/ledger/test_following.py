@@ -107,7 +107,7 @@ def test_whoever_writes_is_waited_for(tmp_path: Path) -> None:
             assert not paid
         thread.join()
         assert paid == [3]
-        store_of(ledger)._connection.execute("PRAGMA busy_timeout = 0")
+        store_of(ledger).patience = 0
         with (
             other.store.write("people"),
             pytest.raises(LedgerError, match="others have been writing for very long"),
@@ -268,7 +268,7 @@ def test_an_interrupt_before_any_bytecode_leaves_nothing_behind(what: str, tmp_p
 def _press_everywhere(what: str, path: Path) -> None:
     declared = catalog("1000")
     with closing(in_file(path, declared)) as ledger, closing(in_file(path, declared)) as other:
-        store_of(other)._connection.execute("PRAGMA busy_timeout = 0")
+        store_of(other).patience = 0
         for each in (ledger, other):
             store_of(each)._connection.execute("PRAGMA synchronous = OFF")
         at, interrupted = 0, True

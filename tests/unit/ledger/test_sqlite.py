@@ -339,7 +339,7 @@ def test_who_waits_for_others_tries_again_in_small_steps(
             assert steps == [sqlite._STEP] * 200
             assert sqlite._STEP <= 0.001
             other.execute("BEGIN IMMEDIATE")
-            monkeypatch.setattr(sqlite, "_PATIENCE", -1)
+            monkeypatch.setattr(ledger.store, "patience", -1)
             with pytest.raises(LedgerError, match="others have been writing for very long"):
                 pay(ledger, who=who)
         assert pay(ledger, who=who).number == 4
