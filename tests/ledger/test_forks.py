@@ -2,12 +2,23 @@
 """A ledger that is open when a process forks: parents and children lose nothing by it."""
 
 import json
+import os
 import sys
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sordino.errors import BudgetExceeded
+from sordino.ledger import place, sqlite, sqlite_file
+from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.verify import verify
 from tests.ledger.launch import launched
+from tests.unit.ledger.samples import in_file, pay
 
 
 def families(place: Path, many: int, seed: int) -> None:
@@ -25,3 +36,82 @@ def test_forks_that_share_a_ledger_lose_no_charge(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(1_000, 11_000, 1_000))
 def test_1_000_families_of_forks_lose_no_charge(tmp_path: Path, seed: int) -> None:
     families(tmp_path, 100, seed)
+
+
+def spend(path: Path) -> None:
+    """Pay a hundredth of the budget until it is used up."""
+    with closing(in_file(path, anchored=True)) as ledger:
+        for _ in range(100):
+            try:
+                pay(ledger, "0.01")
+            except BudgetExceeded:
+                return
+
+
+def paused(function: Callable[..., Any], inside: threading.Event) -> Callable[..., Any]:
+    """Let a function take long enough for a fork to come in between."""
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        inside.set()
+        threading.Event().wait(0.3)
+        return result
+
+    return slow
+
+
+def child_spends(path: Path) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
+        child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        spend(path)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def check_spent(path: Path, child: int) -> None:
+    """Spend what the child leaves, and look that nothing was lost or spent twice."""
+    spend(path)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with closing(in_file(path, anchored=True)) as ledger:
+        (checked,) = verify(ledger)
+        assert (checked.charges, checked.entries) == (100, 101)
+
+
+def test_a_fork_while_another_thread_makes_a_ledger_loses_no_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, inside = tmp_path / "ledger", threading.Event()
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_file, "check_pages", paused(sqlite_file.check_pages, inside))
+        thread = threading.Thread(target=lambda: in_file(path, anchored=True).close())
+        thread.start()
+        inside.wait()
+        child = child_spends(path)
+        thread.join()
+    check_spent(path, child)
+
+
+def test_a_ledger_that_is_opened_while_a_fork_begins_loses_no_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, inside = tmp_path / "ledger", threading.Event()
+
+    def opened() -> None:
+        inside.wait()
+        in_file(path, anchored=True).close()
+
+    with closing(in_file(path, anchored=True)):
+        thread = threading.Thread(target=opened)
+        thread.start()
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteStore, "hold", paused(SqliteStore.hold, inside))
+            patch.setattr(sqlite, "beside", paused(place.beside, inside))  # opened, and not yet all
+            child = child_spends(path)
+        thread.join()
+        check_spent(path, child)

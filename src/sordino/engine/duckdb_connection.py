@@ -24,7 +24,7 @@ import duckdb
 from sordino.engine.dialect import literal, quoted
 from sordino.engine.duckdb_folders import largest_spill, own_prefix, remove_stale
 from sordino.engine.duckdb_sources import LOADING, CsvRows, Doors, Sources, doors_of
-from sordino.engine.forks import keep_alive
+from sordino.engine.forks import WORK, check_whole, keep_alive
 from sordino.errors import CatalogError
 from sordino.query.catalog import CsvFile
 
@@ -79,6 +79,7 @@ class Database:
         memory_limit: str | None,
         spill_limit: str | None = None,
     ) -> None:
+        check_whole()
         self._sources = sources
         self._limits = (threads, memory_limit, spill_limit)
         self._frames = dict(sources.frames)
@@ -100,6 +101,10 @@ class Database:
             settings["threads"] = threads
         if memory_limit is not None:
             settings["memory_limit"] = memory_limit
+        with WORK.passing():
+            self._connect(settings)
+
+    def _connect(self, settings: dict[str, Any]) -> None:
         empty = self._home / "empty.duckdb"
         empty.write_bytes(_nothing())
         try:
@@ -109,7 +114,7 @@ class Database:
             raise CatalogError(f"the engine cannot be opened: {error}") from None
         try:
             self._watched = self._open()
-            self.doors = doors_of(sources, self._watched)
+            self.doors = doors_of(self._sources, self._watched)
             self._furnish(self._watched)
         except (duckdb.Error, CatalogError) as error:
             self._root.close()
@@ -149,7 +154,7 @@ class Database:
 
     def patch(self) -> bool:
         """Read text that is not UTF-8 as missing from now on; tell whether any could be."""
-        with self._watching, self._lock:
+        with WORK.passing(), self._watching, self._lock:
             if self._patched or not self.doors.patched:
                 return self._patched
             self._patched = True
@@ -160,7 +165,7 @@ class Database:
 
     def look(self) -> Doors:
         """Look at the schemas of all sources as they are now."""
-        with self._lock, self._root.cursor() as connection:
+        with WORK.passing(), self._lock, self._root.cursor() as connection:
             frames = {name: self._frames[name] for name in self._sources.frames}
             return doors_of(replace(self._sources, frames=frames), connection)
 
@@ -188,7 +193,7 @@ class Database:
         """
         if name not in self._unloaded:
             return
-        with self._watching, self._lock:
+        with WORK.passing(), self._watching, self._lock:
             if name in self._unloaded:
                 self._put(name, self._read(name, *self._unloaded[name]))
                 del self._unloaded[name]
@@ -212,6 +217,11 @@ class Database:
     @contextmanager
     def connection(self, *, watched: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lend a connection; one that failed is not used again."""
+        with WORK.passing(), self._lent(watched=watched) as connection:
+            yield connection
+
+    @contextmanager
+    def _lent(self, *, watched: bool) -> Iterator[duckdb.DuckDBPyConnection]:
         if watched and self._watching.acquire(blocking=False):
             try:
                 yield self._watched
@@ -219,9 +229,9 @@ class Database:
                 self._watching.release()
             return
         with self._lock:
-            connection, version = self._idle.pop() if self._idle else None, self._version
-        if connection is None:
-            connection = self._root.cursor()
+            is_new, version = not self._idle, self._version
+            connection = self._root.cursor() if is_new else self._idle.pop()
+        if is_new:
             self._furnish(connection)
         try:
             yield connection
@@ -237,7 +247,7 @@ class Database:
 
     def swap(self, name: str, frame: Any) -> None:
         """Put another frame with the same columns in the place of one."""
-        with self._watching, self._lock:
+        with WORK.passing(), self._watching, self._lock:
             self._put(name, frame)
 
     def _put(self, name: str, frame: Any) -> None:
@@ -250,7 +260,7 @@ class Database:
         """Close all connections, unless they are those of another process."""
         if self.is_inherited:
             return
-        with self._lock:
+        with WORK.passing(), self._watching, self._lock:
             for connection in (*self._idle, self._watched, self._root):
                 connection.close()
             self._idle.clear()

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from sordino.engine.duckdb_attached import generated
+from sordino.engine.forks import WORK, check_whole
 from sordino.errors import CatalogError
 from sordino.query.schemas import Found, Reader, Schema, arrow_schema
 
@@ -70,17 +71,19 @@ def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     }
     if not path.exists():
         raise CatalogError(f"there is no file {str(path)!r}")
-    try:
-        connection = duckdb.connect(str(path), read_only=True, config=settings)
-    except duckdb.Error:
-        raise CatalogError(
-            f"{str(path)!r} is not a DuckDB file, or another program has it open"
-        ) from None
-    try:
-        connection.execute("SET enable_external_access = false")
-        yield connection
-    finally:
-        connection.close()
+    check_whole()
+    with WORK.passing():
+        try:
+            connection = duckdb.connect(str(path), read_only=True, config=settings)
+        except duckdb.Error:
+            raise CatalogError(
+                f"{str(path)!r} is not a DuckDB file, or another program has it open"
+            ) from None
+        try:
+            connection.execute("SET enable_external_access = false")
+            yield connection
+        finally:
+            connection.close()
 
 
 def _selected(connection: duckdb.DuckDBPyConnection, what: str, table: str, rest: str = "") -> Any:

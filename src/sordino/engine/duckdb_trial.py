@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from sordino.engine.dialect import literal, quoted
-from sordino.engine.forks import keep_alive
+from sordino.engine.forks import WORK, check_whole, keep_alive
 from sordino.engine.select import select
 
 _SETTINGS: dict[str, Any] = {
@@ -43,7 +43,8 @@ class Trial:
 
     def run(self, carry_out: Callable[[duckdb.DuckDBPyConnection], object]) -> None:
         """Carry something out; whatever it raises is raised here."""
-        with self._lock:
+        check_whole()
+        with WORK.passing(), self._lock:
             database = self._database or self._open()
             self._database = None  # one that fails is not used again
             carry_out(database)

@@ -12,7 +12,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import update_wrapper
-from threading import Lock
+from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Shelf(Generic[T]):
 
     def __init__(self, room: int, weigh: Callable[[T], int]) -> None:
         self._room, self._weigh = room, weigh
-        self._lock = Lock()
+        self._lock = RLock()  # a handler of a signal may take things, too
         self._things: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
         self._held = 0
         _shelves.add(self)
@@ -40,9 +40,9 @@ class Shelf(Generic[T]):
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept by a key, or make it and keep it."""
         with self._lock:
-            kept = self._things.get(key)
+            kept = self._things.pop(key, None)
             if kept is not None:
-                self._things.move_to_end(key)
+                self._things[key] = kept  # as the last one
                 return kept[0]
         made = make()
         weight = self._weigh(made)
@@ -51,12 +51,21 @@ class Shelf(Generic[T]):
             if first is not None:
                 return first[0]
             if weight <= self._room:
-                self._things[key] = made, weight
+                self._make_room(weight)
+                # An interrupt in between leaves too much counted, which is counted anew when there
+                # seems to be no room.
                 self._held += weight
-            while self._held > self._room:
-                _, (_, less) = self._things.popitem(last=False)
-                self._held -= less
+                self._things[key] = made, weight
         return made
+
+    def _make_room(self, weight: int) -> None:
+        if self._held + weight <= self._room:
+            return
+        held = sum(one for _, one in self._things.values())
+        while self._things and held + weight > self._room:
+            _, (_, less) = self._things.popitem(last=False)
+            held -= less
+        self._held = held
 
     def clear(self) -> None:
         """Keep nothing."""
@@ -74,7 +83,7 @@ class Shelf(Generic[T]):
 
     def _renew(self) -> None:
         """Begin anew in a child process, where another thread may have left things half done."""
-        self._lock = Lock()
+        self._lock = RLock()
         self._things = OrderedDict()
         self._held = 0
 

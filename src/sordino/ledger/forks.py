@@ -3,7 +3,8 @@
 
 SQLite keeps one record of its locks for each file and process. A child that inherited an open
 connection would believe that it holds locks which it does not, and its charges could be lost. So no
-connection is open at the moment of a fork; each process opens its own when it needs it.
+connection is open at the moment of a fork; each process opens its own when it needs it. Nor is one
+being opened: while a ledger is made or opened, a connection to its file belongs to no store yet.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from sordino.errors import LedgerError
+from sordino.exact.gate import Gate
 
 if TYPE_CHECKING:
     from sordino.ledger.sqlite import SqliteStore
 
 STORES: WeakSet[SqliteStore] = WeakSet()
+OPENING = Gate(patience=60.0)
 
 
 class _Held(local):
@@ -33,6 +36,11 @@ _HELD = _Held()
 
 def check_not_inherited(name: str, file: tuple[int, int]) -> None:
     """Refuse a file of which this process inherited a connection after all."""
+    if OPENING.is_cut:
+        raise LedgerError(
+            f"the ledger {name!r} cannot be used in this process: it was forked while another "
+            "thread was opening a ledger; fork before, or start a process of its own"
+        )
     if any(store.is_inherited(file) for store in STORES):
         raise LedgerError(
             f"the ledger {name!r} was in use when this process was forked; use it in a process "
@@ -41,14 +49,27 @@ def check_not_inherited(name: str, file: tuple[int, int]) -> None:
 
 
 def _before_fork() -> None:
+    OPENING.close()  # first, so that no store comes to those that are held
     for store in sorted(STORES, key=id):  # in one order, so that no two threads wait in a ring
         store.hold()
         _HELD.stores.append(store)
 
 
-def _after_fork() -> None:
+def _go_on() -> None:
     while _HELD.stores:
         _HELD.stores.pop().go_on()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+def _after_in_parent() -> None:
+    _go_on()
+    OPENING.open()
+
+
+def _after_in_child() -> None:
+    _go_on()
+    OPENING.begin_in_child()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+)

@@ -13,7 +13,7 @@ from typing import Any
 
 from sordino.errors import LedgerError
 from sordino.ledger.entry import Entry
-from sordino.ledger.forks import STORES, check_not_inherited
+from sordino.ledger.forks import OPENING, STORES, check_not_inherited
 from sordino.ledger.place import beside, check_place, create, inode, resolved
 from sordino.ledger.sqlite_file import (
     IMPATIENT,
@@ -84,23 +84,24 @@ class SqliteStore:
         self._looked = -inf
         self._places: dict[str, int] = {}
         self._connection: Any = None
-        if not self.path.exists():
-            version = len(migrations) + 1
-            create(
-                self.path,
-                lambda draft: make_file(draft, driver, schema, keyed=keyed, version=version),
-            )
-        self._file = inode(check_place(self.path))
-        with self._lock, explained(self.path, driver):
-            STORES.add(self)  # now, so that whoever forks meanwhile waits
-            check_not_inherited(self._name, self._file)
-            self._connection = self._opened(whole=True)
-            try:
-                self.identity, self.keyed = self._about()
-                self._beside = beside(self._name)
-            except BaseException:
-                self.part()
-                raise
+        with OPENING.passing():
+            if not self.path.exists():
+                version = len(migrations) + 1
+                create(
+                    self.path,
+                    lambda draft: make_file(draft, driver, schema, keyed=keyed, version=version),
+                )
+            self._file = inode(check_place(self.path))
+            with self._lock, explained(self.path, driver):
+                STORES.add(self)
+                check_not_inherited(self._name, self._file)
+                self._connection = self._opened(whole=True)
+                try:
+                    self.identity, self.keyed = self._about()
+                    self._beside = beside(self._name)
+                except BaseException:
+                    self.part()
+                    raise
 
     def read(self) -> _Transaction:
         """Return the pages as they are at one moment."""
@@ -119,8 +120,8 @@ class SqliteStore:
         and it has synced the log when it is done. So nobody can add between the look and the entry,
         and nothing is left to be ended. What a rule refuses is not added, whichever rule it was.
         """
-        self._take()
         try:
+            self._take()
             self._prepare()
             told = [_NULL if field is None else field for field in entry]
             told[-1:] = (
@@ -246,8 +247,8 @@ class SqliteStore:
 
     def begin(self, how: str) -> None:
         """Begin a transaction; it is ended by ``end`` on the same thread."""
-        self._take()
         try:
+            self._take()
             self._prepare()
             if how == _WRITE:
                 self._in_turn(how, ())
@@ -426,7 +427,11 @@ class _Transaction:
         self._how = how
 
     def __enter__(self) -> SqliteStore:
-        self._store.begin(self._how)
+        try:
+            self._store.begin(self._how)
+        except BaseException:
+            self._store.settle()  # an interrupt may come while it does so itself
+            raise
         return self._store
 
     def __exit__(
@@ -435,7 +440,11 @@ class _Transaction:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._store.end(error)
+        try:
+            self._store.end(error)
+        except BaseException:
+            self._store.settle()
+            raise
 
 
 def _entry(row: Any) -> Entry | None:

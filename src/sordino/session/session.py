@@ -243,32 +243,26 @@ class Session:
         if self._closed:
             raise ValueError("this session is closed; open it again")
         check_size(plan.query)
-        self._settle()
-        options = options or Options()
-        asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
-        if fresh:
+        with self._flights.asking():
+            self._settle()
+            options = options or Options()
+            data = self._engine.version(tables_of(plan, self.catalog))
+            asked = asked_of(plan, options)
+            if not fresh:
+                flight = self._flights.of((plan.people, asked, data))
+                with flight.turn:
+                    return self._answered(plan, options, asked, data)
             self._make_ready(plan)
             receipt = self._ledger.charge(
                 plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
             )
             return self._carry_out(plan, options, receipt)
-        flight = self._flights.of((plan.people, asked, data))
-        with flight.turn:
-            if flight.is_begun:
-                raise RuntimeError(
-                    "this thread is asking this question already, as when a handler of a signal "
-                    "asks it again; ask when it has been answered"
-                )
-            try:
-                flight.is_begun = True
-                return self._answered(plan, options, asked, data)
-            finally:
-                flight.is_begun = False
 
     def _answered(self, plan: Plan, options: Options, asked: str, data: str) -> Answer:
         """Return the answer on record, or the one that a charge pays for, made now or before."""
         stored = self._find(plan.people, asked, data)
         if stored is not None:
+            self._drawn.pop(stored.charge.head, None)  # where an interrupt came after the record
             return stored
         self._make_ready(plan)
         bought = self._ledger.obtain(

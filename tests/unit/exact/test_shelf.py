@@ -3,11 +3,15 @@ import os
 import sys
 import threading
 from collections import OrderedDict
+from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.exact import shelf as shelf_module
 from sordino.exact.shelf import Shelf, kept_on
 
 ROOM = 20
@@ -85,6 +89,40 @@ def test_threads_that_make_one_thing_at_once_get_the_same_one() -> None:
         thread.join()
     assert len(set(map(id, found))) == 1
     assert shelf.held == 1
+
+
+@pytest.mark.parametrize("at", range(1, 120))
+def test_an_interrupt_anywhere_leaves_a_shelf_that_keeps_things_and_has_room(at: int) -> None:
+    """Interrupted once while it makes room for a thing, before a bytecode that is counted."""
+    shelf: Shelf[str] = Shelf(ROOM, weigh=len)
+    for key in "abcd":
+        shelf.take(key, lambda key=key: key * 5)  # type: ignore[misc]
+    left = at
+
+    def press(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != shelf_module.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return press
+
+    before = sys.gettrace()
+    sys.settrace(press)
+    try:
+        with suppress(KeyboardInterrupt):
+            shelf.take("e", lambda: "eeeeee")
+    finally:
+        sys.settrace(before)
+    for key in "fghijkl":
+        thing = shelf.take(key, lambda key=key: key * 5)  # type: ignore[misc]
+        assert shelf.take(key, lambda: "made again") is thing
+        assert sum(weight for _, weight in shelf._things.values()) <= ROOM
+    assert len(shelf) == 4
+    assert shelf.held == ROOM
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")

@@ -221,7 +221,7 @@ def test_the_anchor_is_written_after_the_entry_is_synced(tmp_path: Path) -> None
 # Interrupts. ------------------------------------------------------------------------------------
 
 
-PRESSED = {"follow", "_hashed", "_take", "_prepare", "settle", "_is_mine", "_explain"}
+PRESSED = {"follow", "_hashed", "_take", "_prepare", "begin", "settle", "_is_mine", "_explain"}
 
 
 class Presses:
@@ -255,7 +255,7 @@ def pressed(work: Callable[[], object], at: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("what", ["a charge", "an answer", "a charge that comes too late"])
+@pytest.mark.parametrize("what", ["a charge", "an answer", "a late charge", "a look"])
 def test_an_interrupt_before_any_bytecode_leaves_nothing_behind(what: str, tmp_path: Path) -> None:
     """In a thread of its own, whose record of errors that are being handled is spoilt by this.
 
@@ -275,11 +275,13 @@ def _press_everywhere(what: str, path: Path) -> None:
         while interrupted:
             at += 1
             receipt = pay(ledger, "0.001")  # so that the newest entry is known
-            if what == "a charge that comes too late":
+            if what == "a late charge":
                 pay(other, "0.001")
             work: Callable[[], object] = partial(pay, ledger, "0.001")
             if what == "an answer":
                 work = partial(ledger.record, receipt, b"answer")
+            elif what == "a look":
+                work = partial(ledger.find, "people", who="ann", plan="plan", data="data")
             interrupted = pressed(work, at)
             assert is_free(ledger), f"something is held after an interrupt at bytecode {at}"
             with other.store.write("people"):  # at once, because nobody is waited for

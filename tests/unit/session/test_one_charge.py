@@ -228,7 +228,7 @@ def test_a_handler_that_asks_the_question_that_it_interrupts_does_not_wait_for_i
     command = [sys.executable, "-c", HANDLER, str(clinic(tmp_path)), SQL]
     done = subprocess.run(command, capture_output=True, check=False, timeout=120, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("2 ['this thread is asking this question already")
+    assert done.stdout.startswith("2 ['this thread is asking a question already")
 
 
 KILLED = """
