@@ -75,13 +75,16 @@ class Texts:
 class Block:
     """Some rows of a file, and the lines in which they begin.
 
-    The lines ``bad`` were left out, each for one of ``reasons``. Lines count from 1.
+    The lines ``bad`` were left out, each for one of ``reasons``. Rows that begin in the lines
+    ``longer`` have more values than the header, and those in ``shorter`` fewer. Lines count from 1.
     """
 
     texts: tuple[Texts, ...]
     lines: Places
     bad: Places
     reasons: tuple[str, ...]
+    longer: Places
+    shorter: Places
 
 
 def read_header(source: CsvFile) -> tuple[str, ...]:
@@ -167,8 +170,15 @@ def read_blocks(
                     _column(cells, rows, place, column.type, source)
                     for place, column in zip(places, columns, strict=True)
                 ]
-                reasons = tuple(REASONS[reason] for reason in rows.reasons)
-                yield Block(tuple(read), rows.lines + passed + 1, rows.bad + passed + 1, reasons)
+                lines = rows.lines + passed + 1
+                yield Block(
+                    tuple(read),
+                    lines,
+                    rows.bad + passed + 1,
+                    tuple(REASONS[reason] for reason in rows.reasons),
+                    longer=lines[rows.many > len(header)],
+                    shorter=lines[rows.many < len(header)],
+                )
             passed, rest = passed + rows.passed, block[rows.used :]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from sordino.errors import CatalogError
 from sordino.exact.rational import brief
@@ -40,21 +41,31 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to know or to change: where it is, what is the matter, and what to do."""
+    """Something to know or to change: where it is, what is the matter, and what to do.
+
+    Of rows and values it has the ``count``, which the message tells too, and the first ``lines``,
+    each the name of a file and a number.
+    """
 
     severity: Severity
     where: str
     message: str
     hint: str
+    count: int | None = None
+    lines: tuple[tuple[str, int], ...] = ()
 
-    def as_json(self) -> dict[str, str]:
-        """Return what a program needs."""
-        return {
+    def as_json(self) -> dict[str, Any]:
+        """Return what a program needs; only what was counted has a count and lines."""
+        told: dict[str, Any] = {
             "severity": str(self.severity),
             "where": self.where,
             "message": self.message,
             "hint": self.hint,
         }
+        if self.count is not None:
+            told["count"] = self.count
+            told["lines"] = [{"file": file, "line": line} for file, line in self.lines]
+        return told
 
 
 def check(catalog: Catalog, reader: Reader | None = None) -> list[Finding]:

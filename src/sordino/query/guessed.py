@@ -17,6 +17,7 @@ from sordino.query.csv_files import read_blocks
 from sordino.query.csv_times import pattern_of
 from sordino.query.csv_values import TEXT, without
 from sordino.query.malformed import Malformed
+from sordino.query.missing import WORDS
 from sordino.query.types import Type
 
 _ROWS = 10_000  # that are looked at
@@ -33,13 +34,6 @@ _PATTERNS = (  # the first that all values have
     (Type.BOOLEAN, _WORD),
     (Type.DATE, _DAY),
     (Type.TIMESTAMP, _MOMENT),
-)
-
-
-# What programs write where there is no value: R, pandas, SQL, Excel, SPSS and Stata.
-_MISSING = (
-    *("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "NULL", "null", "Null", "None", "none"),
-    *("NaT", "<NA>", "-", "--", ".", "?", "\\N"),
 )
 
 
@@ -61,13 +55,13 @@ def guess(source: CsvFile, names: Iterable[str]) -> Guess:
     words = {name: _words_of(columns[name]) for name in listed}
     typed = _guess(source, listed, {name: without(columns[name], words[name]) for name in listed})
     absent = {word for name in listed if typed.types[name] is not Type.TEXT for word in words[name]}
-    nulls = (*source.nulls, *(word for word in _MISSING if word in absent))
+    nulls = (*source.nulls, *(word for word in WORDS if word in absent))
     return replace(typed, source=replace(typed.source, nulls=nulls))
 
 
 def _words_of(column: Any) -> list[str]:
     """Return the words for a missing value that a column has."""
-    words = pa.array(_MISSING, TEXT)
+    words = pa.array(WORDS, TEXT)
     present = pc.is_in(words, value_set=pc.unique(column))
     found: list[str] = words.filter(present).to_pylist()
     return found
