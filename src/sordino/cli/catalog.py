@@ -38,29 +38,40 @@ def init(
     bounds: Sequence[str] = (),
     guess_types: bool = False,
     encoding: str | None = None,
+    nulls: Sequence[str] = (),
+    date_format: str | None = None,
     force: bool = False,
     as_json: bool = False,
 ) -> None:
     """Write a draft of a catalog, and say what to do next; raises CatalogError."""
     if output.exists() and not force:
         raise CatalogError(f"{str(output)!r} is there already; add --force to write over it")
+    stated: dict[str, object] = {"encoding": encoding, "date_format": date_format}
+    csv = {option: value for option, value in stated.items() if value is not None}
+    if nulls:
+        csv["nulls"] = ("", *nulls)
+    remarks: list[str] = []
     text = draft(
         paths,
         unit=unit,
         declare_public=declare_public,
         bounds=dict(_ends(entry) for entry in bounds),
         guess_types=guess_types,
-        encoding=encoding,
+        csv=csv,
         folder=output.parent,
         reader=READER,
+        tell=remarks.append,
     )
     output.write_text(text, "utf-8")
     todo = sum("# TODO" in line or "; TODO" in line for line in text.splitlines())
     if as_json:
-        typer.echo(json.dumps({"wrote": str(output), "todo": todo}, indent=2))
+        told = {"wrote": str(output), "todo": todo, "remarks": remarks}
+        typer.echo(json.dumps(told, indent=2))
         return
     console = console_for()
     console.print(f"wrote [bold]{escape(str(output))}[/]")
+    for remark in remarks:
+        console.print(f"note: {escape(remark)}")
     if todo:
         console.print(f"next: go through its {todo} lines marked TODO")
     console.print("then: sordino check" + ("" if output.name == "sordino.toml" else f" {output}"))

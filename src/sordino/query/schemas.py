@@ -111,11 +111,15 @@ def _together(name: str, columns: list[Found]) -> Found:
     return Found(name, kind, " or ".join(dict.fromkeys(column.held for column in some)))
 
 
+# What all of some types can be read as. Text is read as any type, and missing where it does not
+# fit, but real numbers and moments are not read as text.
 _WIDER: tuple[tuple[frozenset[Type], Type], ...] = (
     *((frozenset({kind}), kind) for kind in Type),
     (frozenset({Type.INTEGER, Type.REAL}), Type.REAL),
     (frozenset({Type.DATE, Type.TIMESTAMP}), Type.TIMESTAMP),
-    (frozenset(Type), Type.TEXT),
+    (frozenset({Type.INTEGER, Type.BOOLEAN, Type.DATE, Type.TEXT}), Type.TEXT),
+    (frozenset({Type.INTEGER, Type.BOOLEAN, Type.REAL, Type.TEXT}), Type.REAL),
+    (frozenset({Type.DATE, Type.TIMESTAMP, Type.TEXT}), Type.TIMESTAMP),
 )
 
 
@@ -148,6 +152,28 @@ def csv_names(source: CsvFile) -> tuple[str, ...]:
         read_header(replace(source, path=path)) for path in parquet_files(source.path)
     )
     return tuple(name for name in first if all(name in other for other in others))
+
+
+def lacking(source: ParquetFile | CsvFile) -> dict[str, Path]:
+    """Return the columns that some of several files have and others do not.
+
+    Each is told with the first file that does not have it.
+    """
+    from sordino.query.csv_files import read_header  # pyarrow is loaded only where files are read
+
+    files = parquet_files(source.path)
+    held: dict[Path, list[str]] = {}
+    for file in files:
+        if isinstance(source, CsvFile):
+            held[file] = list(read_header(replace(source, path=file)))
+        else:
+            held[file] = list(_footer(file))
+    names = dict.fromkeys(name for columns in held.values() for name in columns)
+    return {
+        name: next(file for file in files if name not in held[file])
+        for name in names
+        if any(name not in columns for columns in held.values())
+    }
 
 
 def separator_of(header: str) -> str:
