@@ -69,16 +69,19 @@ def ask(request: Request) -> None:
     try:
         with so.open(catalog, who=who, receipt=request.receipt) as session:
             plan = session.plan(read_sql(request.sql), **asked)
+            before = {seen.people: seen.number for seen in session.ledger.heads()}
             answer = session.answer(plan, request.options, fresh=request.fresh)
             left = next(one for one in session.budget if one.people == plan.people)
     except KeyboardInterrupt:
         _show_interrupt(as_json=request.as_json)
         raise typer.Exit(INTERRUPTED) from None
+    taken_up = not answer.again and answer.charge.number <= before.get(plan.people, 0)
     if request.as_json:
         number = asked_of(plan, request.options)[:SHORT]
-        typer.echo(json.dumps({**answer_as_json(answer, left), "plan": number}, indent=2))
+        told = {**answer_as_json(answer, left), "plan": number, "taken_up": taken_up}
+        typer.echo(json.dumps(told, indent=2))
     else:
-        show_answer(console_for(), answer, left)
+        show_answer(console_for(), answer, left, taken_up=taken_up)
     if request.csv is not None:
         _write_csv(answer, request.csv)
         typer.echo(f"wrote {request.csv}", err=True)
@@ -87,14 +90,21 @@ def ask(request: Request) -> None:
         typer.echo(f"wrote {request.plot}", err=True)
 
 
-def show_answer(console: Console, answer: Answer, left: Left) -> None:
-    """Print an answer: its table, the price, what is left, and what the error bars do not cover."""
+def show_answer(console: Console, answer: Answer, left: Left, *, taken_up: bool = False) -> None:
+    """Print an answer: its table, the price, what is left, and what the error bars do not cover.
+
+    ``taken_up`` says that it was charged before, by a question that was not answered then.
+    """
     charge = answer.charge
     price = and_delta(charge.price, charge.slack)
     sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
     console.print(table_of(answer, console))
     console.print()
-    paid = f"answered before: nothing was charged ({price} then)" if answer.again else price
+    paid = price
+    if answer.again:
+        paid = f"answered before: nothing was charged ({price} then)"
+    elif taken_up:
+        paid = f"paid before, and not answered: nothing more was charged ({price} then)"
     show_facts(
         console,
         [
@@ -109,7 +119,10 @@ def show_answer(console: Console, answer: Answer, left: Left) -> None:
 
 
 def _show_interrupt(*, as_json: bool) -> None:
-    hint = "if a charge was made, 'sordino history' shows it"
+    hint = (
+        "if a charge was made, 'sordino history' shows it, and asking the same again is answered "
+        "without paying again"
+    )
     told = {"code": "interrupted", "message": "interrupted", "why": "", "hint": hint, "span": None}
     typer.echo(json.dumps(told) if as_json else f"sordino: interrupted; {hint}", err=True)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sordino.engine.duckdb import DuckdbEngine
 from sordino.errors import SealedError
 from sordino.session.session import Session
 from tests.unit.cli.conftest import CATALOG, Run
@@ -158,10 +159,28 @@ def test_an_interrupt_leaves_with_130_and_says_where_a_charge_can_be_seen(
     done = run("ask", COUNT, "--epsilon", "0.1")
     assert done.exit_code == 130
     assert done.stderr == (
-        "sordino: interrupted; if a charge was made, 'sordino history' shows it\n"
+        "sordino: interrupted; if a charge was made, 'sordino history' shows it, and asking the "
+        "same again is answered without paying again\n"
     )
     told = json.loads(run("ask", COUNT, "--epsilon", "0.1", "--json").stderr)
     assert (told["code"], "'sordino history'" in told["hint"]) == ("interrupted", True)
+
+
+def test_it_is_said_that_a_charge_was_made_before(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    plain, told = ("ask", COUNT, "--epsilon", "0.1"), ("ask", WARDS, "--epsilon", "0.1", "--json")
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckdbEngine, "run", interrupt)
+        assert [run(*plain).exit_code, run(*told).exit_code] == [130, 130]
+    assert "paid before, and not answered: nothing more was charged" in run(*plain).output
+    assert "answered before: nothing was charged" in run(*plain).output
+    first, second = (json.loads(run(*told).stdout) for _ in range(2))
+    assert (first["taken_up"], first["again"], first["left"]) == (True, False, "epsilon 0.8")
+    assert (second["taken_up"], second["again"]) == (False, True)
 
 
 def test_a_question_may_come_from_standard_input(run: Run) -> None:
