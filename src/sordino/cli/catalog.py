@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sordino.cli.reading import refusal_of
+from sordino.cli.reading import refusal_of, unwritten_of
 from sordino.cli.shown import console_for
 from sordino.engine.duckdb_files import READER
 from sordino.errors import CatalogError
@@ -175,7 +175,9 @@ def _show_rows(seen: Inspection | None) -> None:
 def _ledger(catalog: Catalog) -> list[Finding]:
     said = refusal_of(catalog)
     hint = "until then no question is answered"
-    return [Finding(Severity.ERROR, "the ledger", said, hint)] if said else []
+    found = [Finding(Severity.ERROR, "the ledger", said, hint)] if said else []
+    odd = unwritten_of(catalog.book)
+    return [*found, *(Finding(Severity.ERROR, "the ledger", *words) for words in odd)]
 
 
 def _ends(entry: str) -> tuple[str, tuple[str, str]]:

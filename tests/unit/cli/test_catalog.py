@@ -2,6 +2,7 @@
 """`init` writes a catalog and never over another; `check` leaves with 1 if it cannot be used."""
 
 import json
+import os
 from pathlib import Path
 
 import duckdb
@@ -206,3 +207,27 @@ def test_the_next_step_names_the_catalog(visits: Path, capsys: pytest.CaptureFix
     init([visits], unit="id", output=Path("other.toml"))
     check(Path("other.toml"))
     assert "sordino check other.toml --read" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("entry", ["file", "anchor"])
+def test_a_ledger_that_cannot_be_written_is_an_error(
+    visits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    monkeypatch.chdir(visits.parent)
+    init([visits], unit="id")
+    path = Path("sordino.toml")
+    text = path.read_text("utf-8")
+    path.write_text(f'{text}\n[ledger]\n{entry} = "away/books"\n', "utf-8")
+    capsys.readouterr()
+    with pytest.raises(typer.Exit):
+        check(path, as_json=True)
+    said = [finding["message"] for finding in json.loads(capsys.readouterr().out)]
+    what = "ledger" if entry == "file" else "anchor"
+    assert any(one.startswith("there is no folder") and f"the {what}" in one for one in said)
+    Path("away").mkdir()
+    check(path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    capsys.readouterr()
+    with pytest.raises(typer.Exit):
+        check(path)
+    assert "cannot be written by who runs this" in capsys.readouterr().out
