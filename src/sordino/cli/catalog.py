@@ -44,6 +44,10 @@ def init(
     as_json: bool = False,
 ) -> None:
     """Write a draft of a catalog, and say what to do next; raises CatalogError."""
+    if not output.parent.is_dir():
+        raise CatalogError(
+            f"there is no folder {str(output.parent)!r} to write {output.name!r} to; make it first"
+        )
     if output.exists() and not force:
         raise CatalogError(f"{str(output)!r} is there already; add --force to write over it")
     stated: dict[str, object] = {"encoding": encoding, "date_format": date_format}
@@ -62,7 +66,13 @@ def init(
         reader=READER,
         tell=remarks.append,
     )
-    output.write_text(text, "utf-8")
+    try:
+        output.write_text(text, "utf-8")
+    except OSError as error:
+        said = (error.strerror or "").lower()
+        raise CatalogError(
+            f"{str(output)!r} cannot be written: {said}; name another file, by --output"
+        ) from None
     todo = sum("# TODO" in line or "; TODO" in line for line in text.splitlines())
     if as_json:
         told = {"wrote": str(output), "todo": todo, "remarks": remarks}

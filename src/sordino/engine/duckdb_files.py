@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from sordino.engine.duckdb_attached import generated
+from sordino.engine.duckdb_refusals import unopened
 from sordino.errors import CatalogError
 from sordino.query.schemas import Found, Reader, Schema, arrow_schema
 
@@ -72,10 +73,8 @@ def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise CatalogError(f"there is no file {str(path)!r}")
     try:
         connection = duckdb.connect(str(path), read_only=True, config=settings)
-    except duckdb.Error:
-        raise CatalogError(
-            f"{str(path)!r} is not a DuckDB file, or another program has it open"
-        ) from None
+    except duckdb.Error as error:
+        raise unopened(path, error) from None
     try:
         connection.execute("SET enable_external_access = false")
         yield connection

@@ -23,7 +23,7 @@ from sordino.query.catalog import Column, CsvFile
 from sordino.query.csv_options import BY_LINE, UTF_8, is_narrow
 from sordino.query.csv_tokens import REASONS, Flags, Places, Rows, rows_of
 from sordino.query.csv_values import decoded, normal, without
-from sordino.query.endings import PACKED
+from sordino.query.endings import PACKED, reason
 from sordino.query.malformed import Malformed
 from sordino.query.types import Type
 from sordino.query.written import quoted
@@ -236,8 +236,8 @@ def _opened(source: CsvFile) -> Iterator[_Stream]:
     except FileNotFoundError:
         raise CatalogError(f"there is no file {where}") from None
     except OSError as error:
-        reason = (error.strerror or "it is damaged, or not packed as its name says").lower()
-        raise CatalogError(f"{where} cannot be read: {reason}") from None
+        said = reason(error, "it is damaged, or not packed as its name says")
+        raise CatalogError(f"{where} cannot be read: {said}") from None
 
 
 class _Stream:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -115,6 +116,17 @@ def table_name(path: Path) -> str:
         folders = (folder.name for folder in path.parents if not set(folder.name) & GLOB)
         stem = next(folders, "")
     return re.sub(r"\W+", "_", stem).strip("_") or "data"
+
+
+def reason(error: OSError, damaged: str = "it is damaged, or not what it should be") -> str:
+    """Say why a file cannot be read: Arrow puts its path and more where the reason should be.
+
+    >>> reason(PermissionError(13, "Failed to open local file 'visits.csv'"))
+    'permission denied; let whoever runs this read it'
+    """
+    if isinstance(error, PermissionError):
+        return "permission denied; let whoever runs this read it"
+    return os.strerror(error.errno).lower() if error.errno else damaged
 
 
 def _ending(path: Path) -> tuple[str, str]:

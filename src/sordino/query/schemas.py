@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from sordino.errors import CatalogError
 from sordino.query.arrow import type_of
 from sordino.query.catalog import CsvFile, DuckdbTable, Frame, ParquetFile, Source
-from sordino.query.endings import check_no_folder
+from sordino.query.endings import check_no_folder, reason
 from sordino.query.names import among
 from sordino.query.types import Type
 
@@ -89,7 +89,7 @@ def _footer(path: Path) -> dict[str, Found]:
     try:
         columns = arrow_schema(pq.read_schema(path))
     except OSError as error:
-        raise CatalogError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
+        raise CatalogError(f"{str(path)!r} cannot be read: {reason(error)}") from None
     except pa.ArrowException:
         raise CatalogError(f"{str(path)!r} is not a Parquet file") from None
     names: set[str] = set()
@@ -201,7 +201,3 @@ def _duckdb_schema(source: DuckdbTable, reader: Reader) -> Schema:
     raise CatalogError(
         f"{str(source.path)!r} has no table {source.table!r}; there are {among(tables)}"
     )
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or "it is damaged, or not what it should be").lower()
