@@ -65,7 +65,7 @@ def ask(request: Request) -> None:
         check_target(path, catalog)
     who = check_who(request.who)
     if not request.as_json:
-        note_stranger(catalog, who)
+        note_stranger(catalog, who, refused=True)
     try:
         with so.open(catalog, who=who, receipt=request.receipt) as session:
             plan = session.plan(read_sql(request.sql), **asked)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -258,7 +259,9 @@ def _check_wishes(wishes: _Wishes, tables: list[_Drafted]) -> None:
     stated += [("--bounds", name) for name in wishes.bounds]
     for option, name in stated:
         if not any(_means(name, table, column) for table, column in columns):
-            raise CatalogError(f"{option} names {name!r}, which is not a column: {names}")
+            raise CatalogError(
+                f"{option} names {name!r}, which is not a column: {names}{_meant(name, columns)}"
+            )
         if wishes.unit is not None and name.split(".")[-1] == wishes.unit:
             raise CatalogError(f"{option} names the unit, and people's ids are not public")
     for name, (low, high) in wishes.bounds.items():
@@ -269,7 +272,17 @@ def _check_wishes(wishes: _Wishes, tables: list[_Drafted]) -> None:
         if low > high if _is_day(low) else Fraction(low) > Fraction(high):
             raise CatalogError(f"--bounds of {name!r} must have the lower end first")
     if wishes.unit not in (None, ROW) and all(column != wishes.unit for _, column in columns):
-        raise CatalogError(f"--unit names {wishes.unit!r}, which is not a column: {names}")
+        raise CatalogError(
+            f"--unit names {wishes.unit!r}, which is not a column: {names}"
+            f"{_meant(str(wishes.unit), columns)}"
+        )
+
+
+def _meant(name: str, columns: list[tuple[_Drafted, str]]) -> str:
+    """Return a hint at the column whose name is close to what was typed, or nothing."""
+    folded = {column.casefold(): column for _, column in columns}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def _is_day(end: str) -> bool:

@@ -270,6 +270,12 @@ def test_a_name_that_the_catalog_does_not_know_is_noted_and_the_star_is_refused(
     assert run("repl", "--yes", "--who", "*", typed="").exit_code == 2
 
 
+def test_who_may_not_ask_is_told_so_once(run: Run, clinic: Path) -> None:
+    (clinic / "sordino.toml").write_text(f"{CATALOG}\n[analysts.alice]\nshare = 0.5\n", "utf-8")
+    told = run("ask", COUNT, "--epsilon", "0.1", "--who", "alise").stderr
+    assert told.startswith("sordino: 'alise' is not among the analysts")
+
+
 def test_where_analysts_are_named_nobody_else_is_answered(run: Run, clinic: Path) -> None:
     (clinic / "sordino.toml").write_text(f"{CATALOG}\n[analysts.alice]\nshare = 0.5\n", "utf-8")
     for who in (("--who", "alise"), ()):

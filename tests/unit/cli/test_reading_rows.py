@@ -343,3 +343,4 @@ def test_values_in_another_encoding_are_seen_where_types_are_guessed() -> None:
     code, output = run("init", "t.csv", "--guess-types")
     assert code == 2
     assert "line 2: a quote stands in the middle of a value" in output
+    assert 'malformed = "skip"' in output

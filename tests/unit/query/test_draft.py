@@ -186,6 +186,15 @@ def test_wishes_that_fit_no_column_are_refused(visits: Path) -> None:
         draft([])
 
 
+def test_a_name_that_is_nearly_that_of_a_column_is_told_which(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(" patient_id ,age\n1,2\n", "utf-8")
+    with pytest.raises(CatalogError, match=r"--unit names .*; did you mean ' patient_id '\?"):
+        draft(path, unit="patient_id")
+    with pytest.raises(CatalogError, match=r"--bounds names 'Aeg'.*; did you mean 'age'\?"):
+        draft(path, bounds={"Aeg": ("0", "1")})
+
+
 def test_too_many_values_are_not_written_down(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [str(k) for k in range(1001)]}), tmp_path / "t.parquet")
     with pytest.raises(CatalogError, match="more than 1,000 distinct values"):
