@@ -7,6 +7,7 @@ import csv
 import importlib.util
 import json
 from dataclasses import dataclass
+from decimal import ROUND_UP, Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,14 @@ from sordino.cli.shown import (
     show_facts,
     table_of,
 )
+from sordino.errors import BudgetExceeded, SordinoError
 from sordino.query.toml import read_catalog
 from sordino.release import Options
 from sordino.session import Left
 from sordino.session.asked import asked_of
+from sordino.session.session import Asked
 
+_THREE_DIGITS = Context(prec=3, rounding=ROUND_UP)
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -68,9 +72,14 @@ def ask(request: Request) -> None:
         note_stranger(catalog, who, refused=True)
     try:
         with so.open(catalog, who=who, receipt=request.receipt) as session:
-            plan = session.plan(read_sql(request.sql), **asked)
+            sql = read_sql(request.sql)
+            plan = session.plan(sql, **asked)
             before = {seen.people: seen.number for seen in session.ledger.heads()}
-            answer = session.answer(plan, request.options, fresh=request.fresh)
+            try:
+                answer = session.answer(plan, request.options, fresh=request.fresh)
+            except BudgetExceeded as error:
+                hint = error.hint + _affordable(session, sql, asked, plan.people)
+                raise BudgetExceeded(error.asked, error.left, hint) from None
             left = next(one for one in session.budget if one.people == plan.people)
     except KeyboardInterrupt:
         _show_interrupt(as_json=request.as_json)
@@ -88,6 +97,20 @@ def ask(request: Request) -> None:
     if request.plot is not None:
         answer.plot(request.plot)
         typer.echo(f"wrote {request.plot}", err=True)
+
+
+def _affordable(session: so.Session, sql: str, asked: Asked, people: str) -> str:
+    """Say which width would fit what is left of epsilon, where one was asked for all columns."""
+    left = next(one for one in session.budget if one.people == people).left
+    if not isinstance(asked.get("within"), Decimal) or left.currency.kind != "epsilon":
+        return ""
+    priced: Asked = {**asked, "within": None, "epsilon": left.value}
+    try:
+        columns = session.explain(sql, **priced).columns
+    except (SordinoError, ValueError):  # so little is left that no question can be asked
+        return ""
+    widths = [expected.half_width or 0 for _, expected in columns]
+    return f", and so would --within {_THREE_DIGITS.create_decimal(max(widths)):f}"
 
 
 def show_answer(console: Console, answer: Answer, left: Left, *, taken_up: bool = False) -> None:

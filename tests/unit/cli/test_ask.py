@@ -270,6 +270,24 @@ def test_a_name_that_the_catalog_does_not_know_is_noted_and_the_star_is_refused(
     assert run("repl", "--yes", "--who", "*", typed="").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "sql", [COUNT, "SELECT ward, COUNT(*) AS n, SUM(age) FROM visits GROUP BY 1"]
+)
+def test_a_width_that_is_too_dear_is_told_which_would_fit(run: Run, sql: str) -> None:
+    done = run("ask", sql, "--within", "1")
+    assert done.exit_code == 3
+    assert "or less would fit, and so would --within " in done.stderr
+    width = done.stderr.split()[-1]
+    assert run("ask", sql, "--within", width).exit_code == 0
+
+
+def test_no_width_is_told_where_nothing_is_left_or_none_was_asked_for(run: Run) -> None:
+    assert "--within" not in run("ask", COUNT, "--epsilon", "2").stderr
+    assert run("ask", COUNT, "--epsilon", "1").exit_code == 0
+    done = run("ask", COUNT, "--within", "1")
+    assert (done.exit_code, "--within" in done.stderr) == (3, False)
+
+
 def test_who_may_not_ask_is_told_so_once(run: Run, clinic: Path) -> None:
     (clinic / "sordino.toml").write_text(f"{CATALOG}\n[analysts.alice]\nshare = 0.5\n", "utf-8")
     told = run("ask", COUNT, "--epsilon", "0.1", "--who", "alise").stderr
