@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sordino.answer.numbers import several
 from sordino.cli.reading import refusal_of, unwritten_of
 from sordino.cli.shown import console_for
 from sordino.engine.duckdb_files import READER
@@ -83,7 +84,7 @@ def init(
     for remark in remarks:
         console.print(f"note: {escape(remark)}")
     if todo:
-        console.print(f"next: go through its {todo} lines marked TODO")
+        console.print(f"next: go through its {several(todo, 'line')} marked TODO")
     console.print("then: sordino check" + ("" if output.name == "sordino.toml" else f" {output}"))
 
 

@@ -32,7 +32,7 @@ def test_a_draft_is_written_and_passes_the_check(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     init([visits], unit="id", guess_types=True, bounds=["age=0:110"], declare_public=["disease"])
-    assert "go through its 1 lines marked TODO" in capsys.readouterr().out
+    assert "go through its 1 line marked TODO" in capsys.readouterr().out
     made = read_catalog("sordino.toml")
     assert [column.keys for column in made.tables[0].columns] == [None, None, ("flu",)]
     check()
