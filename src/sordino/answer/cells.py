@@ -6,11 +6,13 @@ characters. A key may be any text that somebody wrote into the data. So such a t
 apostrophe in front, which spreadsheets take for "this is text", and control characters are written
 as in Python, and so is a backslash, so that no two texts are written alike. Whoever reads the file
 back takes one apostrophe off a text that begins with one, and reads what follows a backslash as
-Python does.
+Python does. Where spreadsheets separate cells by semicolons, one within a text would let what
+follows begin a cell: before such a character it is written as in Python, too.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _ACTIVE = (
@@ -18,6 +20,7 @@ _ACTIVE = (
     *("\uff1d", "\uff0b", "\uff0d", "\uff20"),  # of full width
     *("\ufe66", "\ufe62", "\ufe63", "\ufe6b"),  # small
 )
+_SEPARATORS = re.compile(rf"[;|,](?=\s*[{re.escape(''.join(_ACTIVE))}])")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # controls, marks of direction
 
 
@@ -31,7 +34,7 @@ def safe_cell(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
-    text = "".join(map(_seen, value))
+    text = _SEPARATORS.sub(_escaped, "".join(map(_seen, value)))
     return f"'{text}" if text.lstrip().startswith(_ACTIVE) else text
 
 
@@ -39,3 +42,7 @@ def _seen(character: str) -> str:
     if character == "\\" or unicodedata.category(character) in _UNSEEN:
         return character.encode("unicode_escape").decode()
     return character
+
+
+def _escaped(separator: re.Match[str]) -> str:
+    return f"\\x{ord(separator[0]):02x}"

@@ -17,11 +17,16 @@ def check_who(who: str) -> str:
     return check_name(who)
 
 
-def note_stranger(catalog: Catalog, who: str) -> None:
-    """Say on standard error that analysts are declared and this one is not, as after a slip."""
+def note_stranger(catalog: Catalog, who: str, *, refused: bool = False) -> None:
+    """Say on standard error that analysts are declared and this one is not, as after a slip.
+
+    With ``refused`` nothing is said of who may not ask, because the refusal of a question says it.
+    """
     named = sorted(one.name for one in catalog.analysts if one.name != EVERYBODY)
     everybody = any(one.name == EVERYBODY for one in catalog.analysts)
     if not catalog.analysts or who in named or (who == OWNER and everybody):
+        return
+    if refused and not everybody:
         return
     others = f"only {', '.join(named)}" if named else "nobody by name"
     rest = "the limits of all others hold" if everybody else f"{who!r} may not ask"

@@ -7,6 +7,7 @@ import csv
 import importlib.util
 import json
 from dataclasses import dataclass
+from decimal import ROUND_UP, Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,14 @@ from sordino.cli.shown import (
     show_facts,
     table_of,
 )
+from sordino.errors import BudgetExceeded, SordinoError
 from sordino.query.toml import read_catalog
 from sordino.release import Options
 from sordino.session import Left
 from sordino.session.asked import asked_of
+from sordino.session.session import Asked
 
+_THREE_DIGITS = Context(prec=3, rounding=ROUND_UP)
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -65,20 +69,28 @@ def ask(request: Request) -> None:
         check_target(path, catalog)
     who = check_who(request.who)
     if not request.as_json:
-        note_stranger(catalog, who)
+        note_stranger(catalog, who, refused=True)
     try:
         with so.open(catalog, who=who, receipt=request.receipt) as session:
-            plan = session.plan(read_sql(request.sql), **asked)
-            answer = session.answer(plan, request.options, fresh=request.fresh)
+            sql = read_sql(request.sql)
+            plan = session.plan(sql, **asked)
+            before = {seen.people: seen.number for seen in session.ledger.heads()}
+            try:
+                answer = session.answer(plan, request.options, fresh=request.fresh)
+            except BudgetExceeded as error:
+                hint = error.hint + _affordable(session, sql, asked, plan.people)
+                raise BudgetExceeded(error.asked, error.left, hint) from None
             left = next(one for one in session.budget if one.people == plan.people)
     except KeyboardInterrupt:
         _show_interrupt(as_json=request.as_json)
         raise typer.Exit(INTERRUPTED) from None
+    taken_up = not answer.again and answer.charge.number <= before.get(plan.people, 0)
     if request.as_json:
         number = asked_of(plan, request.options)[:SHORT]
-        typer.echo(json.dumps({**answer_as_json(answer, left), "plan": number}, indent=2))
+        told = {**answer_as_json(answer, left), "plan": number, "taken_up": taken_up}
+        typer.echo(json.dumps(told, indent=2))
     else:
-        show_answer(console_for(), answer, left)
+        show_answer(console_for(), answer, left, taken_up=taken_up)
     if request.csv is not None:
         _write_csv(answer, request.csv)
         typer.echo(f"wrote {request.csv}", err=True)
@@ -87,14 +99,35 @@ def ask(request: Request) -> None:
         typer.echo(f"wrote {request.plot}", err=True)
 
 
-def show_answer(console: Console, answer: Answer, left: Left) -> None:
-    """Print an answer: its table, the price, what is left, and what the error bars do not cover."""
+def _affordable(session: so.Session, sql: str, asked: Asked, people: str) -> str:
+    """Say which width would fit what is left of epsilon, where one was asked for all columns."""
+    left = next(one for one in session.budget if one.people == people).left
+    if not isinstance(asked.get("within"), Decimal) or left.currency.kind != "epsilon":
+        return ""
+    priced: Asked = {**asked, "within": None, "epsilon": left.value}
+    try:
+        columns = session.explain(sql, **priced).columns
+    except (SordinoError, ValueError):  # so little is left that no question can be asked
+        return ""
+    widths = [expected.half_width or 0 for _, expected in columns]
+    return f", and so would --within {_THREE_DIGITS.create_decimal(max(widths)):f}"
+
+
+def show_answer(console: Console, answer: Answer, left: Left, *, taken_up: bool = False) -> None:
+    """Print an answer: its table, the price, what is left, and what the error bars do not cover.
+
+    ``taken_up`` says that it was charged before, by a question that was not answered then.
+    """
     charge = answer.charge
     price = and_delta(charge.price, charge.slack)
     sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
     console.print(table_of(answer, console))
     console.print()
-    paid = f"answered before: nothing was charged ({price} then)" if answer.again else price
+    paid = price
+    if answer.again:
+        paid = f"answered before: nothing was charged ({price} then)"
+    elif taken_up:
+        paid = f"paid before, and not answered: nothing more was charged ({price} then)"
     show_facts(
         console,
         [
@@ -109,7 +142,10 @@ def show_answer(console: Console, answer: Answer, left: Left) -> None:
 
 
 def _show_interrupt(*, as_json: bool) -> None:
-    hint = "if a charge was made, 'sordino history' shows it"
+    hint = (
+        "if a charge was made, 'sordino history' shows it, and asking the same again is answered "
+        "without paying again"
+    )
     told = {"code": "interrupted", "message": "interrupted", "why": "", "hint": hint, "span": None}
     typer.echo(json.dumps(told) if as_json else f"sordino: interrupted; {hint}", err=True)
 

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sordino.cli.reading import refusal_of
+from sordino.answer.numbers import several
+from sordino.cli.reading import refusal_of, unwritten_of
 from sordino.cli.shown import console_for
 from sordino.engine.duckdb_files import READER
 from sordino.errors import CatalogError
@@ -24,11 +25,8 @@ from sordino.query.draft import draft
 from sordino.query.toml import read_all
 
 if TYPE_CHECKING:
-    from sordino.engine.inspection import Inspected
+    from sordino.engine.inspection import Inspection
 
-_PRIVATE = (
-    "What follows is exact and private: it is for the owner alone, and must not be passed on."
-)
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 
 
@@ -41,31 +39,52 @@ def init(
     bounds: Sequence[str] = (),
     guess_types: bool = False,
     encoding: str | None = None,
+    nulls: Sequence[str] = (),
+    date_format: str | None = None,
     force: bool = False,
     as_json: bool = False,
 ) -> None:
     """Write a draft of a catalog, and say what to do next; raises CatalogError."""
+    if not output.parent.is_dir():
+        raise CatalogError(
+            f"there is no folder {str(output.parent)!r} to write {output.name!r} to; make it first"
+        )
     if output.exists() and not force:
         raise CatalogError(f"{str(output)!r} is there already; add --force to write over it")
+    stated: dict[str, object] = {"encoding": encoding, "date_format": date_format}
+    csv = {option: value for option, value in stated.items() if value is not None}
+    if nulls:
+        csv["nulls"] = ("", *nulls)
+    remarks: list[str] = []
     text = draft(
         paths,
         unit=unit,
         declare_public=declare_public,
         bounds=dict(_ends(entry) for entry in bounds),
         guess_types=guess_types,
-        encoding=encoding,
+        csv=csv,
         folder=output.parent,
         reader=READER,
+        tell=remarks.append,
     )
-    output.write_text(text, "utf-8")
+    try:
+        output.write_text(text, "utf-8")
+    except OSError as error:
+        said = (error.strerror or "").lower()
+        raise CatalogError(
+            f"{str(output)!r} cannot be written: {said}; name another file, by --output"
+        ) from None
     todo = sum("# TODO" in line or "; TODO" in line for line in text.splitlines())
     if as_json:
-        typer.echo(json.dumps({"wrote": str(output), "todo": todo}, indent=2))
+        told = {"wrote": str(output), "todo": todo, "remarks": remarks}
+        typer.echo(json.dumps(told, indent=2))
         return
     console = console_for()
     console.print(f"wrote [bold]{escape(str(output))}[/]")
+    for remark in remarks:
+        console.print(f"note: {escape(remark)}")
     if todo:
-        console.print(f"next: go through its {todo} lines marked TODO")
+        console.print(f"next: go through its {several(todo, 'line')} marked TODO")
     console.print("then: sordino check" + ("" if output.name == "sordino.toml" else f" {output}"))
 
 
@@ -76,26 +95,27 @@ def check(path: Path = Path("sordino.toml"), *, read: bool = False, as_json: boo
     odd about them is told. Raises CatalogError if there is no such file.
     """
     catalog, found = _findings(path)
-    tables: list[Inspected] = []
+    seen: Inspection | None = None
     if catalog is not None and not _is_wrong(found):
         try:
             if read:
-                tables = _inspected(catalog)
+                seen = _inspected(catalog)
             else:
                 _open(catalog)
         except CatalogError as error:
             found.append(_mistake(path, str(error)))
-    wrong = _is_wrong([*found, *(odd for table in tables for odd in table.findings)])
+    wrong = _is_wrong([*found, *(seen.findings if seen else ())])
     if as_json:
         told: object = [finding.as_json() for finding in found]
         if read:
-            rows = [table.as_json() for table in tables]
-            told = {"findings": told, "private": {"note": _PRIVATE, "tables": rows}}
+            from sordino.engine.inspection import Inspection  # only where rows are read
+
+            told = {"findings": told, "private": (seen or Inspection(())).as_json()}
         typer.echo(json.dumps(told, indent=2))
     else:
         _show(path, found)
         if read:
-            _show_rows(tables)
+            _show_rows(seen)
         elif not wrong:
             named = "" if path.name == str(path) == "sordino.toml" else f" {path}"
             typer.echo(
@@ -134,45 +154,41 @@ def _is_wrong(found: Iterable[Finding]) -> bool:
     return any(finding.severity is Severity.ERROR for finding in found)
 
 
-def _inspected(catalog: Catalog) -> list[Inspected]:
+def _inspected(catalog: Catalog) -> Inspection:
     """Read all rows, with a sign of life for whoever waits in a terminal."""
     from sordino.engine.inspection import inspect  # the engine is loaded only where rows are read
 
     console = console_for(errors=True)
     if not console.is_terminal:
-        return list(inspect(catalog, lambda _name, _rows: None))
+        return inspect(catalog)
     with console.status("reading") as status:
 
         def watch(name: str, rows: int) -> None:
             many = f": {rows:,} rows" if rows else ""
             status.update(f"reading {escape(name)}{many}")
 
-        return list(inspect(catalog, watch))
+        return inspect(catalog, watch)
 
 
-def _show_rows(tables: list[Inspected]) -> None:
+def _show_rows(seen: Inspection | None) -> None:
     console = console_for()
-    if not tables:
+    if seen is None:
         console.print("the rows were not read; correct the errors first")
         return
-    console.print(f"\n[bold]{_PRIVATE}[/]\n")
-    for table in tables:
-        rows = "cannot be read" if table.rows is None else f"rows read: {table.rows:,}"
-        left = f", lines left out: {table.left_out:,}" if table.left_out else ""
-        console.print(f"{escape(table.table)}: {rows}{left}")
-    _show_findings(
-        console, sorted((finding for table in tables for finding in table.findings), key=_rank)
-    )
+    from sordino.engine.inspection import PRIVATE  # as above
 
-
-def _rank(finding: Finding) -> int:
-    return list(Severity).index(finding.severity)
+    console.print(f"\n[bold]{PRIVATE}[/]\n")
+    for table in seen.tables:
+        console.print(escape(str(table)))
+    _show_findings(console, seen.findings)
 
 
 def _ledger(catalog: Catalog) -> list[Finding]:
     said = refusal_of(catalog)
     hint = "until then no question is answered"
-    return [Finding(Severity.ERROR, "the ledger", said, hint)] if said else []
+    found = [Finding(Severity.ERROR, "the ledger", said, hint)] if said else []
+    odd = unwritten_of(catalog.book)
+    return [*found, *(Finding(Severity.ERROR, "the ledger", *words) for words in odd)]
 
 
 def _ends(entry: str) -> tuple[str, tuple[str, str]]:

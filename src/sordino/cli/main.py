@@ -90,6 +90,16 @@ def init(
         str | None,
         typer.Option(help="The encoding of CSV files, such as cp1252; utf-8 without it."),
     ] = None,
+    nulls: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A word that means a missing value in CSV files, such as 'k. A.'; may be repeated."
+        ),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(help="How days are written in CSV files, such as %d/%m/%Y."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -110,6 +120,8 @@ def init(
             bounds=bounds or (),
             guess_types=guess_types,
             encoding=encoding,
+            nulls=nulls or (),
+            date_format=date_format,
             force=force,
             as_json=as_json,
         )

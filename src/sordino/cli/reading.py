@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,22 @@ def refusal_of(catalog: Catalog) -> str:
     except LedgerError as error:
         return str(error)
     return ""
+
+
+def unwritten_of(book: Book | None) -> Iterator[tuple[str, str]]:
+    """Say of the files that a question writes which cannot be written, and what to do."""
+    files = () if book is None else (("ledger", book.place), ("anchor", book.anchor))
+    for what, file in files:
+        if not isinstance(file, Path):
+            continue
+        if not file.parent.is_dir():
+            said = f"there is no folder {str(file.parent)!r} for the {what}"
+            yield said, f"make the folder, or state another {what} in [ledger]"
+        elif not os.access(file if file.exists() else file.parent, os.W_OK):
+            yield (
+                f"the {what} {str(file)!r} cannot be written by who runs this",
+                "let whoever asks questions write the file and its folder",
+            )
 
 
 def is_there(book: Book | None) -> bool:

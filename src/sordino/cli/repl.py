@@ -151,7 +151,9 @@ class _Prompt:
                 self._show_error(error)
             except KeyboardInterrupt:
                 self.errors.print(
-                    "interrupted; if a charge was made, \\history shows it", style="yellow"
+                    "interrupted; if a charge was made, \\history shows it, and asking the same "
+                    "again is answered without paying again",
+                    style="yellow",
                 )
         return code
 

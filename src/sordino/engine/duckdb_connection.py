@@ -23,6 +23,7 @@ import duckdb
 
 from sordino.engine.dialect import literal, quoted
 from sordino.engine.duckdb_folders import largest_spill, own_prefix, remove_stale
+from sordino.engine.duckdb_refusals import unopened
 from sordino.engine.duckdb_sources import LOADING, CsvRows, Doors, Sources, doors_of
 from sordino.engine.forks import WORK, check_whole, keep_alive
 from sordino.errors import CatalogError
@@ -129,7 +130,10 @@ class Database:
         files = ", ".join(map(literal, self._sources.files))
         root.execute(f"SET allowed_paths = [{files}]")
         for path, name in self._sources.databases.items():
-            root.execute(f"ATTACH {literal(path)} AS {quoted(name)} (READ_ONLY)")
+            try:
+                root.execute(f"ATTACH {literal(path)} AS {quoted(name)} (READ_ONLY)")
+            except duckdb.Error as error:
+                raise unopened(Path(path), error) from None
         root.execute("SET enable_external_access = false")
         watched = root.cursor()
         watched.execute("SET enable_progress_bar = true")

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from sordino.engine.duckdb_attached import generated
+from sordino.engine.duckdb_refusals import unopened
 from sordino.engine.forks import WORK, check_whole
 from sordino.errors import CatalogError
 from sordino.query.schemas import Found, Reader, Schema, arrow_schema
@@ -75,10 +76,8 @@ def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with WORK.passing():
         try:
             connection = duckdb.connect(str(path), read_only=True, config=settings)
-        except duckdb.Error:
-            raise CatalogError(
-                f"{str(path)!r} is not a DuckDB file, or another program has it open"
-            ) from None
+        except duckdb.Error as error:
+            raise unopened(path, error) from None
         try:
             connection.execute("SET enable_external_access = false")
             yield connection

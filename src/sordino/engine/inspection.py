@@ -18,28 +18,39 @@ from sordino.engine.compile_tables import Tables
 from sordino.engine.dialect import DUCKDB
 from sordino.engine.duckdb import DuckdbEngine
 from sordino.engine.duckdb_sources import view_name
-from sordino.engine.inspection_csv import CsvTally, read_through
+from sordino.engine.inspection_csv import LINES, CsvTally, Tally, read_through
 from sordino.engine.select import inner, select
 from sordino.engine.tables_read import upward
 from sordino.engine.writer import Writer
 from sordino.errors import CatalogError
-from sordino.query.catalog import Catalog, Column, Limits, Table
+from sordino.query.catalog import ROW, Catalog, Column, Limits, Table
 from sordino.query.doctor import DEFAULT_ROWS, Finding, Severity
+from sordino.query.missing import WORDS
 from sordino.query.types import Type, Value
 
 Watch: TypeAlias = "Callable[[str, int], None]"  # told a table and how many of its rows were read
+
+
+PRIVATE = "What follows is exact and private: it is for the owner alone, and must not be passed on."
+_MUCH = Fraction(1, 100)  # of all rows: a count that is off by more is worth a warning
+_SQUEEZED = r"lower(regexp_replace({}, '[\s\p{{Z}}]', '', 'g'))"  # ids without spaces and capitals
+
+Condition: TypeAlias = "Callable[[Writer, Tables], list[str]]"  # on rows whose value is called v
 
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
     """What the owner is told of one table: its rows, the lines left out, and what is odd.
 
-    ``rows`` is None if the table cannot be read.
+    ``rows`` were read, and is None if the table cannot be read. ``left_out`` counts those of them
+    that are nobody's, and lines that are no rows. ``people`` is how many the other rows are about,
+    and None where no ids are declared.
     """
 
     table: str
     rows: int | None
     left_out: int
+    people: int | None
     findings: tuple[Finding, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -48,12 +59,51 @@ class Inspected:
             "table": self.table,
             "rows": self.rows,
             "left_out": self.left_out,
+            "people": self.people,
             "findings": [finding.as_json() for finding in self.findings],
         }
 
+    def __str__(self) -> str:
+        if self.rows is None:
+            return f"{self.table}: cannot be read"
+        left = f", left out: {self.left_out:,}" if self.left_out else ""
+        people = "" if self.people is None else f", people: {self.people:,}"
+        return f"{self.table}: rows read: {self.rows:,}{left}{people}"
 
-def inspect(catalog: Catalog, watch: Watch) -> Iterator[Inspected]:
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What the owner is told of all tables; printed, it says first that it is private.
+
+    Guarantee: none; it is exact, and for the owner of the data alone.
+    """
+
+    tables: tuple[Inspected, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is odd about all tables, the worst first."""
+        found = (finding for table in self.tables for finding in table.findings)
+        return tuple(sorted(found, key=lambda finding: list(Severity).index(finding.severity)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a program needs."""
+        return {"note": PRIVATE, "tables": [table.as_json() for table in self.tables]}
+
+    def __str__(self) -> str:
+        lines = [PRIVATE, "", *map(str, self.tables)]
+        for finding in self.findings:
+            lines += ["", f"{finding.severity}: {finding.where}: {finding.message}"]
+            lines.append(f"  {finding.hint}")
+        return "\n".join(lines)
+
+
+def inspect(catalog: Catalog, watch: Watch | None = None) -> Inspection:
     """Read all tables of a catalog, and tell what is odd about each of them."""
+    return Inspection(tuple(_inspected_all(catalog, watch or (lambda _table, _rows: None))))
+
+
+def _inspected_all(catalog: Catalog, watch: Watch) -> Iterator[Inspected]:
     engine = DuckdbEngine(catalog)
     try:
         unread: set[str] = set()
@@ -82,19 +132,20 @@ def _inspected(
     if above & unread:
         if table.name not in unread:
             findings.append(_unread(table, "a table above it cannot be read", "correct that first"))
-        return Inspected(table.name, None, left_out, tuple(findings))
-    look = _Look(engine, table, findings)
-    rows: int | None = None
+        return Inspected(table.name, None, left_out, None, tuple(findings))
+    look = _Look(engine, table, tally, findings)
+    rows, people = None, None
     try:
         engine.read(above)
         rows = look.rows()
         look.keys()
-        look.units()
+        left_out += look.nobodies()
+        people = look.people()
     except (duckdb.Error, CatalogError) as error:
         # What DuckDB says may quote a value.
         what = str(error) if isinstance(error, CatalogError) else type(error).__name__
         findings.append(_unread(table, f"it cannot be read: {what}", "correct the file"))
-    return Inspected(table.name, rows, left_out, tuple(findings))
+    return Inspected(table.name, rows, left_out, people, tuple(findings))
 
 
 def _unread(table: Table, message: str, hint: str) -> Finding:
@@ -104,10 +155,13 @@ def _unread(table: Table, message: str, hint: str) -> Finding:
 class _Look:
     """Statements on all rows of one table."""
 
-    def __init__(self, engine: DuckdbEngine, table: Table, findings: list[Finding]) -> None:
+    def __init__(
+        self, engine: DuckdbEngine, table: Table, csv: CsvTally | None, findings: list[Finding]
+    ) -> None:
         self._engine = engine
         self._table = table
         self._alone = _alone(table)
+        self._csv = csv
         self._findings = findings
 
     def rows(self) -> int:
@@ -123,19 +177,27 @@ class _Look:
             odd = f"{v} IS NULL AND {r} IS NOT NULL AND TRY_CAST({r} AS VARCHAR) <> 'nan'"
             counts += [_count_where(odd), _count_where(_outside(writer, column, v))]
         (rows, *counted), *_ = self._fetched(writer, select(counts, base))
-        for place, column in enumerate(columns):
-            unfit, outside = counted[2 * place : 2 * place + 2]
+        if not rows:
             self._note(
                 Severity.WARNING,
+                "",
+                Tally(),
+                "it has no rows, and answers are noise alone",
+                "see whether the source is the right one",
+            )
+        for place, column in enumerate(columns):
+            unfit, outside = counted[2 * place : 2 * place + 2]
+            self._tell(
+                Severity.WARNING,
                 column.name,
-                unfit,
+                Tally(unfit),
                 f"values that do not fit the type {column.type}, and are missing",
                 "correct the values or the type",
             )
-            self._note(
+            self._tell(
                 Severity.NOTE,
                 column.name,
-                outside,
+                self._with_lines(outside, column.name, _outside_of(column)),
                 "values that lie outside of the bounds, and are clamped",
                 "state bounds that nearly all values keep to, from what is publicly known",
             )
@@ -147,90 +209,155 @@ class _Look:
             keys = self._keys_of(column)
             if keys is None:
                 continue
-            writer, tables = self._begun()
-            base = tables.base(self._alone, [("v", column.name)])
-            listed = writer.values([key for key in keys if key is not None], column.type)
-            among = inner(select(["c"], listed))
-            text = select(["count(*)"], base, where=["v IS NOT NULL", f"v NOT IN {among}"])
             end = (
                 "are left out where rows are grouped by it"
                 if column.other is None
                 else (f"are counted as {column.other!r} where rows are grouped by it")
             )
-            self._note(
+            self._tell(
                 Severity.NOTE,
                 column.name,
-                self._number(writer, text),
+                self._tally(column.name, _not_among(column, keys)),
                 f"values that are not among its keys, and {end}",
                 "correct them, or add keys that are publicly known",
             )
 
-    def units(self) -> None:
-        """Count rows of nobody, keys that lead to several rows, and people with many rows."""
+    def nobodies(self) -> int:
+        """Count rows of nobody, which are left out, and say why they are."""
         table = self._table
         if table.public or table.each_row:
-            return
+            return 0
         if table.unit is not None:
-            self._without(table.unit, "rows without an id, which are left out")
-        if table.parent is not None:
-            self._without(table.parent.column, "rows without an id of a parent, which are left out")
-            self._orphans()
-            self._several()
-        writer, tables = self._begun(units=True)
-        base = tables.base(table, [])
-        limit = table.limits.rows or DEFAULT_ROWS
-        crowded = select(["u"], base, by=["u"], having=[f"count(*) > {limit}"])
-        self._note(
-            Severity.NOTE,
-            "",
-            self._number(writer, select(["count(*)"], inner(crowded))),
-            f"people with more than {limit:,} rows, which then count in part",
-            "state limits = { rows = ... } that most people stay below",
-        )
-
-    def _without(self, name: str, message: str) -> None:
-        writer, tables = self._begun()
-        base = tables.base(self._alone, [("v", name)])
-        count = self._number(writer, select(["count(*)"], base, where=["v IS NULL"]))
-        hint = "add the ids, or leave the rows out of the file"
-        self._note(Severity.WARNING, name, count, message, hint)
-
-    def _orphans(self) -> None:
-        key = self._table.parent
+            return self._without(table.unit, "rows without an id, which are left out")
+        key = table.parent
         parent = None if key is None else self._engine.catalog.table(key.parent)
         if key is None or parent is None:
-            return
-        writer, tables = self._begun()
-        above = select(
-            ["p"], tables.base(_alone(parent), [("p", key.parent_column)]), where=["p IS NOT NULL"]
-        )
-        base = tables.base(self._alone, [("v", key.column)])
-        where = ["v IS NOT NULL", f"v NOT IN {inner(above)}"]
-        count = self._number(writer, select(["count(*)"], base, where=where))
-        message = f"rows with an id that {key.parent} does not have, which are left out"
-        hint = f"add the rows to {key.parent}, or correct the ids"
-        self._note(Severity.WARNING, key.column, count, message, hint)
-
-    def _several(self) -> None:
-        key = self._table.parent
-        parent = None if key is None else self._engine.catalog.table(key.parent)
-        if key is None or parent is None:
-            return
-        writer, tables = self._begun()
-        base = tables.base(_alone(parent), [("p", key.parent_column)])
-        twice = select(["p"], base, where=["p IS NOT NULL"], by=["p"], having=["count(*) > 1"])
-        self._note(
+            return 0
+        without = self._without(key.column, "rows without an id of a parent, which are left out")
+        orphans = self._tally(key.column, _led_nowhere(parent, key.parent_column))
+        self._tell(
             Severity.WARNING,
             key.column,
-            self._number(writer, select(["count(*)"], inner(twice))),
-            f"ids that stand in several rows of {key.parent}, so that rows count several times",
-            f"make {key.parent}.{key.parent_column} different in each row",
+            orphans,
+            f"rows with an id that {key.parent} does not have, which are left out",
+            f"add the rows to {key.parent}, or correct the ids",
+        )
+        writer, tables = self._begun(units=True)
+        led = select(["v"], tables.base(table, [("v", key.column)]))
+        base = tables.base(self._alone, [("v", key.column)])
+        where = ["v IS NOT NULL", f"v NOT IN {inner(led)}"]
+        lost = self._number(writer, select(["count(*)"], base, where=where))
+        self._tell(
+            Severity.WARNING,
+            key.column,
+            Tally(lost - orphans.many),
+            f"rows that lead to rows of {key.parent} that are left out, and are left out too",
+            f"correct {key.parent} first",
+        )
+        self._several(key.column, parent, key.parent_column)
+        return without + lost
+
+    def people(self) -> int | None:
+        """Count people, and tell of ids that are doubtful and of people with many rows."""
+        table = self._table
+        if table.public or table.each_row:
+            return None
+        writer, tables = self._begun(units=True)
+        limit = table.limits.rows or DEFAULT_ROWS
+        each = inner(select(["count(*) AS n"], tables.base(table, []), by=["u"]))
+        counts = ["count(*)", _count_where(f"n > {limit}"), "coalesce(sum(n), 0)"]
+        counts.append(f"coalesce(sum(greatest(n - {limit}, 0)), 0)")
+        people, crowded, rows, beyond = map(int, self._fetched(writer, select(counts, each))[0])
+        if table.unit is not None:
+            self._doubtful_ids(table.unit)
+        if crowded:
+            share = Fraction(beyond, rows)
+            count = f"{limit:,} row{'s' * (limit != 1)}"
+            self._note(
+                Severity.WARNING if share >= _MUCH else Severity.NOTE,
+                "",
+                Tally(crowded),
+                f"people with more than {count}, who count as {count} each: {crowded:,} of "
+                f"{people:,}; that takes off {beyond:,} of {rows:,} rows ({float(100 * share):.3g} "
+                "%), so that counts get smaller, and averages may be biased",
+                "raise limits = { rows = ... } to what is publicly known to be enough for most "
+                "people; noise grows with it",
+            )
+        return people
+
+    def _doubtful_ids(self, name: str) -> None:
+        column = self._table.column(name)
+        if column is None or column.type is not Type.TEXT:
+            return
+        is_csv = self._csv is not None
+        self._tell(
+            Severity.WARNING,
+            name,
+            self._tally(name, _looks_missing),
+            "rows whose id is blank or looks like a word for a missing one, so that all rows with "
+            "the same word are taken for one person",
+            'name the words that mean nothing, as in nulls = ["", "NA"]; such rows are left out'
+            if is_csv
+            else "make such ids missing where the source is written; such rows are left out",
+        )
+        writer, tables = self._begun()
+        base = tables.base(self._alone, [("v", name)])
+        squeezed = _SQUEEZED.format("v")
+        alike = select(
+            ["count(DISTINCT v) AS n"],
+            base,
+            where=["v IS NOT NULL"],
+            by=[squeezed],
+            having=["count(DISTINCT v) > 1"],
+        )
+        many = self._number(writer, select(["coalesce(sum(n), 0)"], inner(alike)))
+        self._tell(
+            Severity.WARNING,
+            name,
+            Tally(many),
+            "ids that differ from another one in spaces or in the case of letters alone, so that "
+            "one person may count as several, each of whom is protected alone",
+            "write each person's id in one way",
+        )
+
+    def _without(self, name: str, message: str) -> int:
+        tally = self._tally(name, lambda _writer, _tables: ["v IS NULL"])
+        hint = "add the ids, or leave the rows out of the file"
+        self._tell(Severity.WARNING, name, tally, message, hint)
+        return tally.many
+
+    def _several(self, column: str, parent: Table, parent_column: str) -> None:
+        writer, tables = self._begun()
+        base = tables.base(_alone(parent), [("p", parent_column)])
+        twice = select(["p"], base, where=["p IS NOT NULL"], by=["p"], having=["count(*) > 1"])
+        self._tell(
+            Severity.WARNING,
+            column,
+            Tally(self._number(writer, select(["count(*)"], inner(twice)))),
+            f"ids that stand in several rows of {parent.name}, so that rows count several times",
+            f"make {parent.name}.{parent_column} different in each row",
         )
 
     def _keys_of(self, column: Column) -> tuple[Value, ...] | None:
         if column.keys_from is not None:
             return self._engine.public_values(*column.keys_from)
         return column.keys
+
+    def _tally(self, column: str, condition: Condition) -> Tally:
+        """Count rows by a condition on a column, and find the first of them in a CSV file."""
+        writer, tables = self._begun()
+        base = tables.base(self._alone, [("v", column)])
+        text = select(["count(*)"], base, where=condition(writer, tables))
+        return self._with_lines(self._number(writer, text), column, condition)
+
+    def _with_lines(self, many: int, column: str, condition: Condition) -> Tally:
+        if self._csv is None or not many:
+            return Tally(many)
+        writer, tables = self._begun(units=True)
+        numbered = replace(self._alone, public=False, unit=ROW)  # so that a unit is a row's number
+        base = tables.base(numbered, [("v", column)])
+        text = select(["u"], base, where=condition(writer, tables)) + f" ORDER BY u LIMIT {LINES}"
+        return Tally(many, [self._csv.line_of(row) for (row,) in self._fetched(writer, text)])
 
     def _begun(self, *, units: bool = False) -> tuple[Writer, Tables]:
         writer = Writer(DUCKDB)
@@ -244,17 +371,17 @@ class _Look:
     def _number(self, writer: Writer, text: str) -> int:
         return int(self._fetched(writer, text)[0][0])
 
-    def _note(
-        self,
-        severity: Severity,
-        column: str,
-        count: int,
-        message: str,
-        hint: str,
-    ) -> None:
-        if count:
-            where = f"{self._table.name}.{column}" if column else self._table.name
-            self._findings.append(Finding(severity, where, f"{message}: {count:,}", hint))
+    def _tell(self, severity: Severity, column: str, tally: Tally, message: str, hint: str) -> None:
+        """Tell how many there are of something, if there are any."""
+        if tally.many:
+            files = self._csv is not None and len(self._csv.begun) > 1
+            said = f"{message}: {tally.words(files=files)}"
+            self._note(severity, column, tally, said, hint)
+
+    def _note(self, severity: Severity, column: str, tally: Tally, message: str, hint: str) -> None:
+        where = f"{self._table.name}.{column}" if column else self._table.name
+        found = Finding(severity, where, message, hint, tally.many, tuple(tally.lines))
+        self._findings.append(found)
 
 
 def _alone(table: Table) -> Table:
@@ -264,6 +391,33 @@ def _alone(table: Table) -> Table:
 
 def _count_where(condition: str) -> str:
     return f"count(CASE WHEN {condition} THEN 1 END)"
+
+
+def _outside_of(column: Column) -> Condition:
+    return lambda writer, _: [_outside(writer, column, "v")]
+
+
+def _not_among(column: Column, keys: tuple[Value, ...]) -> Condition:
+    def condition(writer: Writer, _: Tables) -> list[str]:
+        listed = writer.values([key for key in keys if key is not None], column.type)
+        return ["v IS NOT NULL", f"v NOT IN {inner(select(['c'], listed))}"]
+
+    return condition
+
+
+def _led_nowhere(parent: Table, column: str) -> Condition:
+    def condition(_: Writer, tables: Tables) -> list[str]:
+        above = tables.base(_alone(parent), [("p", column)])
+        there = inner(select(["p"], above, where=["p IS NOT NULL"]))
+        return ["v IS NOT NULL", f"v NOT IN {there}"]
+
+    return condition
+
+
+def _looks_missing(writer: Writer, _: Tables) -> list[str]:
+    words = sorted({"".join(word.lower().split()) for word in ("", *WORDS)})
+    listed = inner(select(["c"], writer.values(words, Type.TEXT)))
+    return ["v IS NOT NULL", f"{_SQUEEZED.format('v')} IN {listed}"]
 
 
 def _outside(writer: Writer, column: Column, v: str) -> str:

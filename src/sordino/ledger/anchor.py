@@ -66,7 +66,7 @@ class Anchor:
                     at = self._begin(file, seen)
                 return self._put(file, seen, at + seen.number % 2 * _PLACE)
         except OSError as error:
-            raise self._broken(f"cannot be written: {error.strerror}") from None
+            raise self._unwritten(error) from None
 
     def ready(self) -> None:
         """Open the file for writing, or say why that cannot be.
@@ -79,7 +79,7 @@ class Anchor:
             with self._lock:
                 self._opened()
         except OSError as error:
-            raise self._broken(f"cannot be written: {error.strerror}") from None
+            raise self._unwritten(error) from None
 
     def close(self) -> None:
         """Let go of the file.
@@ -148,6 +148,14 @@ class Anchor:
                 raise self._broken("is damaged")
             found[start] = max(whole, key=lambda seen: seen.number)
         return found
+
+    def _unwritten(self, error: OSError) -> LedgerError:
+        if not self.path.parent.is_dir():
+            return LedgerError(
+                f"the anchor {str(self.path)!r} cannot be written: there is no folder "
+                f"{str(self.path.parent)!r}; make it, or state another anchor"
+            )
+        return self._broken(f"cannot be written: {error.strerror}")
 
     def _broken(self, what: str) -> LedgerError:
         return LedgerError(

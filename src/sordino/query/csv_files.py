@@ -23,7 +23,7 @@ from sordino.query.catalog import Column, CsvFile
 from sordino.query.csv_options import BY_LINE, UTF_8, is_narrow
 from sordino.query.csv_tokens import REASONS, Flags, Places, Rows, rows_of
 from sordino.query.csv_values import decoded, normal, without
-from sordino.query.endings import PACKED
+from sordino.query.endings import PACKED, reason
 from sordino.query.malformed import Malformed
 from sordino.query.types import Type
 from sordino.query.written import quoted
@@ -75,13 +75,16 @@ class Texts:
 class Block:
     """Some rows of a file, and the lines in which they begin.
 
-    The lines ``bad`` were left out, each for one of ``reasons``. Lines count from 1.
+    The lines ``bad`` were left out, each for one of ``reasons``. Rows that begin in the lines
+    ``longer`` have more values than the header, and those in ``shorter`` fewer. Lines count from 1.
     """
 
     texts: tuple[Texts, ...]
     lines: Places
     bad: Places
     reasons: tuple[str, ...]
+    longer: Places
+    shorter: Places
 
 
 def read_header(source: CsvFile) -> tuple[str, ...]:
@@ -167,8 +170,15 @@ def read_blocks(
                     _column(cells, rows, place, column.type, source)
                     for place, column in zip(places, columns, strict=True)
                 ]
-                reasons = tuple(REASONS[reason] for reason in rows.reasons)
-                yield Block(tuple(read), rows.lines + passed + 1, rows.bad + passed + 1, reasons)
+                lines = rows.lines + passed + 1
+                yield Block(
+                    tuple(read),
+                    lines,
+                    rows.bad + passed + 1,
+                    tuple(REASONS[reason] for reason in rows.reasons),
+                    longer=lines[rows.many > len(header)],
+                    shorter=lines[rows.many < len(header)],
+                )
             passed, rest = passed + rows.passed, block[rows.used :]
 
 
@@ -226,8 +236,8 @@ def _opened(source: CsvFile) -> Iterator[_Stream]:
     except FileNotFoundError:
         raise CatalogError(f"there is no file {where}") from None
     except OSError as error:
-        reason = (error.strerror or "it is damaged, or not packed as its name says").lower()
-        raise CatalogError(f"{where} cannot be read: {reason}") from None
+        said = reason(error, "it is damaged, or not packed as its name says")
+        raise CatalogError(f"{where} cannot be read: {said}") from None
 
 
 class _Stream:

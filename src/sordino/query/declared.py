@@ -10,6 +10,7 @@ from typing import Any
 
 from sordino.errors import CatalogError
 from sordino.query.arrow import plain, type_of
+from sordino.query.names import about
 from sordino.query.schemas import parquet_files
 from sordino.query.types import Type, Value
 from sordino.query.values import LONGEST_TEXT
@@ -18,12 +19,14 @@ from sordino.query.written import value
 MOST_DISTINCT = 1000
 
 
-def public_entry(name: str, kind: Type, column: Any) -> str:
+def public_entry(name: str, kind: Type, columns: Iterable[Any]) -> str:
     """Return the bounds or the keys that the values of a column have, as TOML.
 
-    Text has keys, all else has bounds. Empty if there are no values to tell them from.
+    Of several files there are several ``columns``, which may be of different types. Text has keys,
+    all else has bounds. Empty if there are no values to tell them from.
     """
-    found = sorted(_values(kind, column))
+    with about(f"column {name!r}"):
+        found = sorted({value for column in columns for value in _values(kind, column)})
     if kind is Type.BOOLEAN or not found:
         return ""
     if kind is Type.TEXT:
@@ -39,14 +42,13 @@ def public_entry(name: str, kind: Type, column: Any) -> str:
     return f"bounds = [{value(low)}, {value(high)}]" if low < high else ""
 
 
-def parquet_values(path: Path, name: str) -> Any:
-    """Return a column of a Parquet file, or of all files that a pattern matches."""
+def parquet_values(path: Path, name: str) -> list[Any]:
+    """Return a column of a Parquet file, or one for each file that a pattern matches."""
     import pyarrow as pa  # pyarrow is loaded only where files are read
     import pyarrow.parquet as pq
 
     try:
-        tables = [pq.read_table(file, columns=[name]) for file in parquet_files(path)]
-        return pa.concat_tables(tables).column(0)
+        return [pq.read_table(file, columns=[name]).column(0) for file in parquet_files(path)]
     except (OSError, pa.ArrowException, IndexError):
         raise CatalogError(f"column {name!r} of {str(path)!r} cannot be read") from None
 

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from sordino.errors import CatalogError
 from sordino.exact.rational import brief
-from sordino.query.catalog import Catalog, Column, CsvFile, Frame, Purse, Table
+from sordino.query.catalog import Catalog, Column, CsvFile, Frame, ParquetFile, Purse, Table
 from sordino.query.names import among
-from sordino.query.schemas import Found, Reader, Schema, schema_of, separator_of
+from sordino.query.schemas import Found, Reader, Schema, lacking, schema_of, separator_of
 from sordino.query.types import Type
 from sordino.query.written import quoted
 
@@ -40,21 +41,31 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to know or to change: where it is, what is the matter, and what to do."""
+    """Something to know or to change: where it is, what is the matter, and what to do.
+
+    Of rows and values it has the ``count``, which the message tells too, and the first ``lines``,
+    each the name of a file and a number.
+    """
 
     severity: Severity
     where: str
     message: str
     hint: str
+    count: int | None = None
+    lines: tuple[tuple[str, int], ...] = ()
 
-    def as_json(self) -> dict[str, str]:
-        """Return what a program needs."""
-        return {
+    def as_json(self) -> dict[str, Any]:
+        """Return what a program needs; only what was counted has a count and lines."""
+        told: dict[str, Any] = {
             "severity": str(self.severity),
             "where": self.where,
             "message": self.message,
             "hint": self.hint,
         }
+        if self.count is not None:
+            told["count"] = self.count
+            told["lines"] = [{"file": file, "line": line} for file, line in self.lines]
+        return told
 
 
 def check(catalog: Catalog, reader: Reader | None = None) -> list[Finding]:
@@ -155,6 +166,15 @@ def _absent(table: Table, column: Column, schema: Schema) -> Finding:
                 f"the header is one name, in which there are signs that separate: {sign!r}",
                 f"state separator = {quoted(sign)}",
             )
+    if isinstance(table.source, CsvFile | ParquetFile):
+        file = lacking(table.source).get(column.name)
+        if file is not None:
+            return Finding(
+                Severity.ERROR,
+                f"{table.name}.{column.name}",
+                f"the file {file.name!r} has no such column, and other files have",
+                "write that file anew with the column, or leave the column out of the catalog",
+            )
     return Finding(
         Severity.ERROR,
         f"{table.name}.{column.name}",
@@ -181,15 +201,18 @@ def _fit(table: Table, column: Column, found: Found) -> Iterator[Finding]:
         )
         return
     easy = found.type is column.type or (found.type, column.type) in _EASY
-    if easy:
+    # Text of some of several files may be anything, and no other type takes in what they hold.
+    mixed = column.type is not Type.TEXT and " or " in found.held and "string" in found.held
+    if easy and not mixed:
         return
-    hard = (found.type, column.type) in _HARD
+    hard = easy or (found.type, column.type) in _HARD
+    hint = f"declare it as {found.type}" if found.type else "convert it, or leave it out"
     yield Finding(
         Severity.WARNING if hard else Severity.ERROR,
         where,
         f"it is declared as {column.type} and held as {found.held}; values that do not fit are "
         "missing in every answer",
-        f"declare it as {found.type}" if found.type else "convert it, or leave it out",
+        "write the files anew, so that all of them hold it alike" if mixed and hard else hint,
     )
 
 

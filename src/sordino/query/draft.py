@@ -5,30 +5,35 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import CatalogError
-from sordino.query.catalog import ROW, CsvFile
+from sordino.query.catalog import ROW, CsvFile, ParquetFile
 from sordino.query.csv_options import csv_file
 from sordino.query.declared import parquet_values, public_entry
-from sordino.query.endings import kind_of, stem_of
+from sordino.query.endings import kind_of, table_name
 from sordino.query.names import among
 from sordino.query.schemas import (
     Found,
     Reader,
     Schema,
     csv_names,
+    lacking,
     parquet_files,
     parquet_schema,
     separator_of,
 )
 from sordino.query.types import Type
 from sordino.query.written import key, quoted
+
+if TYPE_CHECKING:
+    from sordino.query.guessed import Nearly
 
 _HEAD = """\
 # What is declared about the data. All of it is public.
@@ -54,6 +59,11 @@ _VIEW = """
 # The view {} is left out: it may mix rows of several people. To use it, store its rows, by
 # CREATE TABLE ... AS.
 """
+_VIEW_SAID = "the view {} is left out; to use it, store its rows, by CREATE TABLE ... AS"
+_REMEDY = (
+    "line {} is the first that is not); if that is a word for a missing value, name it, as in "
+    "--nulls WORD"
+)
 _ASK = {
     Type.INTEGER: '{ type = "integer", bounds = [0, 100] }',
     Type.REAL: '{ type = "real", bounds = [0, 100] }',
@@ -74,9 +84,12 @@ class _Drafted:
     name: str
     lines: tuple[str, ...]
     schema: Schema
-    values: Callable[[str], Any]
+    values: Callable[[str], Iterable[Any]]
     untyped: bool = False
     guessed: bool = False
+    nearly: Mapping[str, Nearly] = field(default_factory=dict)
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lacking: Mapping[str, Path] = field(default_factory=dict)
 
 
 def draft(
@@ -86,18 +99,20 @@ def draft(
     declare_public: Iterable[str] = (),
     bounds: Mapping[str, tuple[str, str]] | None = None,
     guess_types: bool = False,
-    encoding: str | None = None,
+    csv: Mapping[str, object] | None = None,
     folder: Path | None = None,
     reader: Reader | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Return the text of a sordino.toml for Parquet, CSV and DuckDB files.
 
     No value of the data is in it, but for two wishes that the owner must state. ``declare_public``
     names columns, as ``"disease"`` or ``"visits.disease"``, whose range or distinct values are
     read and written down as public. ``guess_types`` looks at the first rows of CSV files to tell
-    the types of columns and how days and fractions are written, and nothing else of them. They are
-    text in an ``encoding``, UTF-8 if none is said. ``bounds`` are the owner's own. ``folder`` is
-    where the text will be kept; ``reader`` is needed for DuckDB files.
+    the types of columns and how days and fractions are written, and nothing else of them. ``csv``
+    are options of theirs that the owner knows, such as the encoding. ``bounds`` are the owner's
+    own. ``folder`` is where the text will be kept; ``reader`` is needed for DuckDB files. What the
+    owner should know besides is handed to ``tell``, and is not public.
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     tables: list[_Drafted] = []
@@ -105,7 +120,7 @@ def draft(
     for path in listed:
         views += _views(Path(path), reader)
         tables += _tables(
-            Path(path), folder or Path(), reader, guess_types=guess_types, encoding=encoding
+            Path(path), folder or Path(), reader, guess_types=guess_types, csv=csv or {}
         )
     if not tables and views:
         raise CatalogError(
@@ -117,6 +132,8 @@ def draft(
     tables = _renamed(tables)
     wishes = _Wishes(unit, tuple(declare_public), dict(bounds or {}))
     _check_wishes(wishes, tables)
+    for said in (*_remarks(tables, wishes), *map(_VIEW_SAID.format, map(key, views))):
+        tell(said)
     return (
         _HEAD.format(origin=_origin(wishes, tables))
         + _BUDGET
@@ -148,14 +165,18 @@ def _views(path: Path, reader: Reader | None) -> tuple[str, ...]:
 
 
 def _tables(
-    path: Path, folder: Path, reader: Reader | None, *, guess_types: bool, encoding: str | None
+    path: Path,
+    folder: Path,
+    reader: Reader | None,
+    *,
+    guess_types: bool,
+    csv: Mapping[str, object],
 ) -> list[_Drafted]:
     kind = kind_of(path)
-    name = re.sub(r"\W+", "_", stem_of(path)).strip("_") or "data"
+    name = table_name(path)
     place = quoted(Path(os.path.relpath(path, folder)).as_posix())
     if kind == "csv":
-        source = csv_file(path) if encoding is None else csv_file(path, encoding=encoding)
-        return [_csv(source, name, place, guess_types=guess_types)]
+        return [_csv(csv_file(path, **csv), name, place, guess_types=guess_types)]
     if kind == "duckdb":
         if reader is None:
             raise CatalogError(f"{str(path)!r} is a DuckDB file; hand over a reader for it")
@@ -164,7 +185,7 @@ def _tables(
                 table,
                 (f"duckdb = {place}", f"table = {quoted(table)}"),
                 schema,
-                partial(reader.column, path, table),
+                partial(_stored, reader, path, table),
             )
             for table, schema in reader.schemas(path).items()
         ]
@@ -174,21 +195,26 @@ def _tables(
             (f"parquet = {place}",),
             parquet_schema(path),
             partial(parquet_values, path),
+            lacking=lacking(ParquetFile(path)),
         )
     ]
 
 
+def _stored(reader: Reader, path: Path, table: str, column: str) -> list[Any]:
+    return [reader.column(path, table, column)]
+
+
 def _csv(plain: CsvFile, name: str, place: str, *, guess_types: bool) -> _Drafted:
     from sordino.query.csv_files import header_line  # pyarrow is loaded only where files are read
-    from sordino.query.guessed import column_of, guess
+    from sordino.query.guessed import Guess, column_of, guess
 
     first = replace(plain, path=parquet_files(plain.path)[0])
     source = replace(first, separator=separator_of(header_line(first)))
     names = csv_names(replace(source, path=plain.path))
-    types = dict.fromkeys(names, Type.TEXT)
+    guessed = Guess(source, dict.fromkeys(names, Type.TEXT))
     if guess_types:
         guessed = guess(source, names)
-        source, types = guessed.source, guessed.types
+    source, types = guessed.source, guessed.types
     lines = [f"csv = {place}"]
     stated = {"separator": source.separator} if source.separator != plain.separator else {}
     for option in ("encoding", "decimal", "date_format"):
@@ -203,9 +229,12 @@ def _csv(plain: CsvFile, name: str, place: str, *, guess_types: bool) -> _Drafte
         name,
         tuple(lines),
         tuple(Found(column, types[column], "") for column in names),
-        lambda column: column_of(source, column, types[column]),
+        lambda column: [column_of(source, column, types[column])],
         untyped=not guess_types,
         guessed=guess_types,
+        nearly=guessed.nearly,
+        orders=guessed.orders,
+        lacking=lacking(replace(source, path=plain.path)),
     )
 
 
@@ -230,7 +259,9 @@ def _check_wishes(wishes: _Wishes, tables: list[_Drafted]) -> None:
     stated += [("--bounds", name) for name in wishes.bounds]
     for option, name in stated:
         if not any(_means(name, table, column) for table, column in columns):
-            raise CatalogError(f"{option} names {name!r}, which is not a column: {names}")
+            raise CatalogError(
+                f"{option} names {name!r}, which is not a column: {names}{_meant(name, columns)}"
+            )
         if wishes.unit is not None and name.split(".")[-1] == wishes.unit:
             raise CatalogError(f"{option} names the unit, and people's ids are not public")
     for name, (low, high) in wishes.bounds.items():
@@ -241,7 +272,17 @@ def _check_wishes(wishes: _Wishes, tables: list[_Drafted]) -> None:
         if low > high if _is_day(low) else Fraction(low) > Fraction(high):
             raise CatalogError(f"--bounds of {name!r} must have the lower end first")
     if wishes.unit not in (None, ROW) and all(column != wishes.unit for _, column in columns):
-        raise CatalogError(f"--unit names {wishes.unit!r}, which is not a column: {names}")
+        raise CatalogError(
+            f"--unit names {wishes.unit!r}, which is not a column: {names}"
+            f"{_meant(str(wishes.unit), columns)}"
+        )
+
+
+def _meant(name: str, columns: list[tuple[_Drafted, str]]) -> str:
+    """Return a hint at the column whose name is close to what was typed, or nothing."""
+    folded = {column.casefold(): column for _, column in columns}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def _is_day(end: str) -> bool:
@@ -261,6 +302,33 @@ def _origin(wishes: _Wishes, tables: list[_Drafted]) -> str:
     return "\n".join(lines)
 
 
+def _remarks(tables: list[_Drafted], wishes: _Wishes) -> Iterator[str]:
+    """Say what of the files is not in the draft, or hardly as it is meant."""
+    for table in tables:
+        for name, file in table.lacking.items():
+            yield (
+                f"{table.name} is left without the column {key(name)}, which {file.name} does not "
+                "have and other files have"
+            )
+        for column in table.schema:
+            if column.type is None:
+                yield (
+                    f"{table.name} is left without the column {key(column.name)}, which is of the "
+                    f"type {column.held}"
+                )
+        for name, found in table.nearly.items():
+            if wishes.unit != name:
+                yield (
+                    f"taken as text although nearly all of its values are {found.what}: "
+                    f"{key(name)} ({_REMEDY.format(found.line)}"
+                )
+        for name, forms in table.orders.items():
+            yield (
+                f"taken as text, because its days may be written in several ways: {key(name)}; say "
+                f"which, as in --date-format {forms[0]}"
+            )
+
+
 def _section(table: _Drafted, wishes: _Wishes) -> str:
     name = key(table.name)
     lines = ["", f"[tables.{name}]", *table.lines, *_whose(table, wishes)]
@@ -269,6 +337,8 @@ def _section(table: _Drafted, wishes: _Wishes) -> str:
     for column in table.schema:
         lines.append(_column(table, column, wishes, seen))
         seen.add(column.name.casefold())
+    for absent in table.lacking:
+        lines.append(f"# {key(absent)}: not all files have it; it is left out")
     return "\n".join(lines) + "\n"
 
 
@@ -307,7 +377,7 @@ def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> 
                 f"{name} = {{ type = {quoted(column.type)}, {entry} }}"
                 "  # declared public by the owner, and read off the data"
             )
-    return f"{name} = {quoted(column.type)}{_todo(table, column.type)}"
+    return f"{name} = {quoted(column.type)}{_todo(table, column, column.type)}"
 
 
 def _bounded(table: _Drafted, column: Found, ends: tuple[str, str]) -> Type:
@@ -318,6 +388,11 @@ def _bounded(table: _Drafted, column: Found, ends: tuple[str, str]) -> Type:
     """
     if column.type is Type.TEXT and (table.untyped or " or " in column.held):
         return Type.DATE if _is_day(ends[0]) else Type.REAL
+    if found := table.nearly.get(column.name):
+        raise CatalogError(
+            f"--bounds names {column.name!r}, which is taken as text, because not all of its "
+            f"values are {found.what} ({_REMEDY.format(found.line)}"
+        )
     if column.type in (None, Type.TEXT, Type.BOOLEAN):
         raise CatalogError(
             f"--bounds names {column.name!r}, which is {column.type} and has no bounds; leave it "
@@ -333,9 +408,17 @@ def _unit_remark(kind: Type) -> str:
     return "; TODO: declare the ids as text, or rewrite the file with whole numbers"
 
 
-def _todo(table: _Drafted, kind: Type) -> str:
+def _todo(table: _Drafted, column: Found, kind: Type) -> str:
     if table.untyped:
         return "  # TODO: state the type (integer, real, text, boolean, date or timestamp)"
+    if found := table.nearly.get(column.name):
+        return (
+            f"  # TODO: nearly all of its values are {found.what}; if the others are words for a "
+            "missing value, add them to nulls, and state the type"
+        )
+    if forms := table.orders.get(column.name):
+        either = " or ".join(f"date_format = {quoted(form)}" for form in forms)
+        return f"  # TODO: it looks like days; state {either}, and the type date"
     if kind is Type.BOOLEAN:
         return ""
     what = "keys" if kind is Type.TEXT else "bounds"

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 from sordino.errors import CatalogError
 
+GLOB = frozenset("*?[]")  # a name with one of these is a pattern
 PACKED = (".gz", ".zst", ".bz2")  # CSV files are read from these too
 _ENDINGS = {
     "csv": (".csv", ".tsv", ".txt", ".tab"),
@@ -100,6 +103,30 @@ def stem_of(path: Path) -> str:
     """
     _, packed = _ending(path)
     return Path(path.stem).stem if packed else path.stem
+
+
+def table_name(path: Path) -> str:
+    """Return what a table is called after its file, or after the folder of all of its files.
+
+    >>> table_name(Path("visits 2024.csv.gz")), table_name(Path("months/*.parquet"))
+    ('visits_2024', 'months')
+    """
+    stem = stem_of(path)
+    if set(stem) & GLOB and not any(sign.isalpha() for sign in stem):
+        folders = (folder.name for folder in path.parents if not set(folder.name) & GLOB)
+        stem = next(folders, "")
+    return re.sub(r"\W+", "_", stem).strip("_") or "data"
+
+
+def reason(error: OSError, damaged: str = "it is damaged, or not what it should be") -> str:
+    """Say why a file cannot be read: Arrow puts its path and more where the reason should be.
+
+    >>> reason(PermissionError(13, "Failed to open local file 'visits.csv'"))
+    'permission denied; let whoever runs this read it'
+    """
+    if isinstance(error, PermissionError):
+        return "permission denied; let whoever runs this read it"
+    return os.strerror(error.errno).lower() if error.errno else damaged
 
 
 def _ending(path: Path) -> tuple[str, str]:

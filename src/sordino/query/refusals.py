@@ -89,11 +89,21 @@ def nearest(name: str, names: list[str], instead: str = "") -> str:
     """Return a hint that names what exists: one close name, or all of them, or another hint."""
     close = get_close_matches(name.casefold(), [known.casefold() for known in names], n=1)
     if close:
-        found = f"did you mean {next(n for n in names if n.casefold() == close[0])}?"
+        meant = next(known for known in names if known.casefold() == close[0])
+        found = f"did you mean {as_sql(meant)}?"
         return f"{found} or {instead}" if instead else found
     if instead:
         return instead
-    return f"there are {', '.join(names)}" if names else ""
+    return f"there are {', '.join(map(as_sql, names))}" if names else ""
+
+
+def as_sql(name: str) -> str:
+    """Return a name as it is written in a question: in double quotes, unless it is one word.
+
+    >>> as_sql("age"), as_sql(" patient id")
+    ('age', '" patient id"')
+    """
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
 def _closed(sql: str, start: int, stop: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from sordino.errors import CatalogError
 from sordino.query.arrow import type_of
 from sordino.query.catalog import CsvFile, DuckdbTable, Frame, ParquetFile, Source
-from sordino.query.endings import check_no_folder
+from sordino.query.endings import check_no_folder, reason
 from sordino.query.names import among
 from sordino.query.types import Type
 
@@ -89,7 +89,7 @@ def _footer(path: Path) -> dict[str, Found]:
     try:
         columns = arrow_schema(pq.read_schema(path))
     except OSError as error:
-        raise CatalogError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
+        raise CatalogError(f"{str(path)!r} cannot be read: {reason(error)}") from None
     except pa.ArrowException:
         raise CatalogError(f"{str(path)!r} is not a Parquet file") from None
     names: set[str] = set()
@@ -111,11 +111,15 @@ def _together(name: str, columns: list[Found]) -> Found:
     return Found(name, kind, " or ".join(dict.fromkeys(column.held for column in some)))
 
 
+# What all of some types can be read as. Text is read as any type, and missing where it does not
+# fit, but real numbers and moments are not read as text.
 _WIDER: tuple[tuple[frozenset[Type], Type], ...] = (
     *((frozenset({kind}), kind) for kind in Type),
     (frozenset({Type.INTEGER, Type.REAL}), Type.REAL),
     (frozenset({Type.DATE, Type.TIMESTAMP}), Type.TIMESTAMP),
-    (frozenset(Type), Type.TEXT),
+    (frozenset({Type.INTEGER, Type.BOOLEAN, Type.DATE, Type.TEXT}), Type.TEXT),
+    (frozenset({Type.INTEGER, Type.BOOLEAN, Type.REAL, Type.TEXT}), Type.REAL),
+    (frozenset({Type.DATE, Type.TIMESTAMP, Type.TEXT}), Type.TIMESTAMP),
 )
 
 
@@ -150,6 +154,28 @@ def csv_names(source: CsvFile) -> tuple[str, ...]:
     return tuple(name for name in first if all(name in other for other in others))
 
 
+def lacking(source: ParquetFile | CsvFile) -> dict[str, Path]:
+    """Return the columns that some of several files have and others do not.
+
+    Each is told with the first file that does not have it.
+    """
+    from sordino.query.csv_files import read_header  # pyarrow is loaded only where files are read
+
+    files = parquet_files(source.path)
+    held: dict[Path, list[str]] = {}
+    for file in files:
+        if isinstance(source, CsvFile):
+            held[file] = list(read_header(replace(source, path=file)))
+        else:
+            held[file] = list(_footer(file))
+    names = dict.fromkeys(name for columns in held.values() for name in columns)
+    return {
+        name: next(file for file in files if name not in held[file])
+        for name in names
+        if any(name not in columns for columns in held.values())
+    }
+
+
 def separator_of(header: str) -> str:
     """Return the separator that a header has most of.
 
@@ -175,7 +201,3 @@ def _duckdb_schema(source: DuckdbTable, reader: Reader) -> Schema:
     raise CatalogError(
         f"{str(source.path)!r} has no table {source.table!r}; there are {among(tables)}"
     )
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or "it is damaged, or not what it should be").lower()

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sordino.errors import QueryError
 from sordino.query.catalog import Catalog, Table
 from sordino.query.domains import Domain, Lists, PublicValues, TooMuchWork
-from sordino.query.refusals import nearest, refusal
+from sordino.query.refusals import as_sql, nearest, refusal
 from sordino.query.tree import Field, Rows, Scalar
 from sordino.query.types import Range, Type, Value
 
@@ -177,7 +177,7 @@ def _quoted(node: exp.Column, names: Sequence[str]) -> str:
         if name.isidentifier() or first is None or not first[0]:
             continue
         if first[0].casefold() == node.name.casefold():
-            return f'write "{name}" in double quotes'
+            return f"write {as_sql(name)} in double quotes"
     return ""
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from sordino.query.schemas import parquet_schema
 from sordino.query.types import Type
 from sordino.query.values import keys_between, read_type
 
+_LINE = re.compile(r"at line (\d+)")
+_FRACTION = re.compile(r"=\s*([+-]?\d+),(\d+)\s*(?:#|$)")
 _FILE = ("budget", "ledger", "log", "analysts", "tables")
 _BUDGET = ("epsilon", "delta", "rho", "currency", "question")
 _LEDGER = ("file", "postgres", "anchor", "key")
@@ -93,11 +96,23 @@ def read_all(path: str | Path) -> Reading:
     except tomllib.TOMLDecodeError as error:
         _check_no_data(path)
         said = str(error)
-        raise CatalogError(f"{path.name} is not TOML: {said[:1].lower()}{said[1:]}") from None
+        raise CatalogError(
+            f"{path.name} is not TOML: {said[:1].lower()}{said[1:]}{_comma(text, said)}"
+        ) from None
     mistakes = Mistakes()
     catalog, tables = _catalog(found, path, mistakes)
     told = tuple(f"{path.name}: {mistake}" for mistake in mistakes)
     return Reading(None if told else catalog, tuple(tables), told)
+
+
+def _comma(text: str, said: str) -> str:
+    """Return a hint for a fraction with a comma in the line that an error names, or nothing."""
+    place = _LINE.search(said)
+    lines = text.split("\n")
+    if place is None or int(place[1]) > len(lines):
+        return ""
+    found = _FRACTION.search(lines[int(place[1]) - 1])
+    return f"; fractions have a point: write {found[1]}.{found[2]}" if found else ""
 
 
 def _check_no_data(path: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, assert_never
@@ -154,9 +155,13 @@ def _year(value: object) -> int:
     if found.denominator != 1 or not FIRST_YEAR <= found <= LAST_YEAR:
         raise CatalogError(
             f"bounds of days and moments must be dates or years from {FIRST_YEAR} to {LAST_YEAR}, "
-            f"got {_shown(value)}"
+            f"got {_shown(value)}" + ("; write it without quotes" if _is_day(value) else "")
         )
     return int(found)
+
+
+def _is_day(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"\d{4}(-\d\d-\d\d)?", value) is not None
 
 
 def _check_whole(found: Range) -> None:

@@ -65,7 +65,8 @@ def _limits(plan: Plan) -> list[str]:
     if not found:
         return joined
     part = "; more rows count in part" if weighed else ""
-    return [*joined, f"of each {person} at most {', '.join(found)} count{part}"]
+    verb = "counts" if len(found) == 1 and found[0].startswith("1 ") else "count"
+    return [*joined, f"of each {person} at most {', '.join(found)} {verb}{part}"]
 
 
 def _clamps(plan: Plan) -> list[str]:

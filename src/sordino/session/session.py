@@ -37,6 +37,7 @@ from sordino.session.progress import ProgressBar, is_watched
 
 if TYPE_CHECKING:
     from sordino.answer import Answer
+    from sordino.engine.inspection import Inspection
     from sordino.ledger.receipt import Receipt
 
 OWNER = "owner"  # who is charged if nobody is named
@@ -345,6 +346,20 @@ class Session:
         if body is None or not is_readable(body):
             return None  # an answer of a version that this one cannot read is paid for again
         return _again(body)
+
+    def inspect(self) -> Inspection:
+        """Read all rows for their owner's eyes: what is left out or cut, which ids are doubtful.
+
+        Nothing is charged. Print what is returned, before the first question, and do not pass it
+        on: analysts must not see it, and what is declared must not be chosen by it.
+
+        Guarantee: none; what it tells is exact, and for the owner of the data alone.
+        """
+        from sordino.engine.inspection import inspect  # loaded only where all rows are read
+
+        if self._closed:
+            raise ValueError("this session is closed; open it again")
+        return inspect(self.catalog)
 
     @property
     def ledger(self) -> Ledger:

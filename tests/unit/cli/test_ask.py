@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sordino.engine.duckdb import DuckdbEngine
 from sordino.errors import SealedError
 from sordino.session.session import Session
 from tests.unit.cli.conftest import CATALOG, Run
@@ -158,10 +159,28 @@ def test_an_interrupt_leaves_with_130_and_says_where_a_charge_can_be_seen(
     done = run("ask", COUNT, "--epsilon", "0.1")
     assert done.exit_code == 130
     assert done.stderr == (
-        "sordino: interrupted; if a charge was made, 'sordino history' shows it\n"
+        "sordino: interrupted; if a charge was made, 'sordino history' shows it, and asking the "
+        "same again is answered without paying again\n"
     )
     told = json.loads(run("ask", COUNT, "--epsilon", "0.1", "--json").stderr)
     assert (told["code"], "'sordino history'" in told["hint"]) == ("interrupted", True)
+
+
+def test_it_is_said_that_a_charge_was_made_before(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    plain, told = ("ask", COUNT, "--epsilon", "0.1"), ("ask", WARDS, "--epsilon", "0.1", "--json")
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckdbEngine, "run", interrupt)
+        assert [run(*plain).exit_code, run(*told).exit_code] == [130, 130]
+    assert "paid before, and not answered: nothing more was charged" in run(*plain).output
+    assert "answered before: nothing was charged" in run(*plain).output
+    first, second = (json.loads(run(*told).stdout) for _ in range(2))
+    assert (first["taken_up"], first["again"], first["left"]) == (True, False, "epsilon 0.8")
+    assert (second["taken_up"], second["again"]) == (False, True)
 
 
 def test_a_question_may_come_from_standard_input(run: Run) -> None:
@@ -249,6 +268,30 @@ def test_a_name_that_the_catalog_does_not_know_is_noted_and_the_star_is_refused(
         done = run(*command, "*")
         assert (done.exit_code, "'*' stands for all" in done.stderr) == (2, True)
     assert run("repl", "--yes", "--who", "*", typed="").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "sql", [COUNT, "SELECT ward, COUNT(*) AS n, SUM(age) FROM visits GROUP BY 1"]
+)
+def test_a_width_that_is_too_dear_is_told_which_would_fit(run: Run, sql: str) -> None:
+    done = run("ask", sql, "--within", "1")
+    assert done.exit_code == 3
+    assert "or less would fit, and so would --within " in done.stderr
+    width = done.stderr.split()[-1]
+    assert run("ask", sql, "--within", width).exit_code == 0
+
+
+def test_no_width_is_told_where_nothing_is_left_or_none_was_asked_for(run: Run) -> None:
+    assert "--within" not in run("ask", COUNT, "--epsilon", "2").stderr
+    assert run("ask", COUNT, "--epsilon", "1").exit_code == 0
+    done = run("ask", COUNT, "--within", "1")
+    assert (done.exit_code, "--within" in done.stderr) == (3, False)
+
+
+def test_who_may_not_ask_is_told_so_once(run: Run, clinic: Path) -> None:
+    (clinic / "sordino.toml").write_text(f"{CATALOG}\n[analysts.alice]\nshare = 0.5\n", "utf-8")
+    told = run("ask", COUNT, "--epsilon", "0.1", "--who", "alise").stderr
+    assert told.startswith("sordino: 'alise' is not among the analysts")
 
 
 def test_where_analysts_are_named_nobody_else_is_answered(run: Run, clinic: Path) -> None:

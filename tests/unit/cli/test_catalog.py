@@ -2,9 +2,13 @@
 """`init` writes a catalog and never over another; `check` leaves with 1 if it cannot be used."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -28,7 +32,7 @@ def test_a_draft_is_written_and_passes_the_check(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     init([visits], unit="id", guess_types=True, bounds=["age=0:110"], declare_public=["disease"])
-    assert "go through its 1 lines marked TODO" in capsys.readouterr().out
+    assert "go through its 1 line marked TODO" in capsys.readouterr().out
     made = read_catalog("sordino.toml")
     assert [column.keys for column in made.tables[0].columns] == [None, None, ("flu",)]
     check()
@@ -206,3 +210,85 @@ def test_the_next_step_names_the_catalog(visits: Path, capsys: pytest.CaptureFix
     init([visits], unit="id", output=Path("other.toml"))
     check(Path("other.toml"))
     assert "sordino check other.toml --read" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("entry", ["file", "anchor"])
+def test_a_ledger_that_cannot_be_written_is_an_error(
+    visits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    monkeypatch.chdir(visits.parent)
+    init([visits], unit="id")
+    path = Path("sordino.toml")
+    text = path.read_text("utf-8")
+    path.write_text(f'{text}\n[ledger]\n{entry} = "away/books"\n', "utf-8")
+    capsys.readouterr()
+    with pytest.raises(typer.Exit):
+        check(path, as_json=True)
+    said = [finding["message"] for finding in json.loads(capsys.readouterr().out)]
+    what = "ledger" if entry == "file" else "anchor"
+    assert any(one.startswith("there is no folder") and f"the {what}" in one for one in said)
+    Path("away").mkdir()
+    check(path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    capsys.readouterr()
+    with pytest.raises(typer.Exit):
+        check(path)
+    assert "cannot be written by who runs this" in capsys.readouterr().out
+
+
+def test_a_draft_that_cannot_be_written_is_a_wrong_request(
+    visits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = CliRunner().invoke(app, ["init", str(visits), "--output", "away/sordino.toml"])
+    assert (done.exit_code, "there is no folder 'away'" in done.output) == (2, True)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    done = CliRunner().invoke(app, ["init", str(visits)])
+    assert (done.exit_code, "cannot be written: permission denied" in done.output) == (2, True)
+
+
+def test_a_file_that_may_not_be_read_is_told_so(
+    visits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, **_: object) -> None:
+        raise PermissionError(13, f"Failed to open local file '{path}'. Detail: [errno 13]")
+
+    monkeypatch.setattr(pa, "input_stream", refuse)
+    with pytest.raises(CatalogError, match="cannot be read: permission denied; let") as raised:
+        init([visits])
+    assert "Detail" not in str(raised.value)
+
+
+def test_a_database_that_another_program_has_open_is_told_which(visits: Path) -> None:
+    path = visits.parent / "t.duckdb"
+    holding = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); input()"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS id")
+    init([path], unit="id")
+    catalog = read_catalog("sordino.toml")
+    with subprocess.Popen(
+        [sys.executable, "-c", holding, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        said = rf"t\.duckdb' is open in another program \(.*, process {other.pid}\); close it there"
+        with pytest.raises(CatalogError, match=said) as raised:
+            DuckdbEngine(catalog)
+        assert "http" not in str(raised.value)
+        with pytest.raises(CatalogError, match=said):
+            init([path], force=True)
+        other.communicate(b"\n")
+
+
+def test_views_that_are_left_out_are_told(visits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = visits.parent / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS id")
+        connection.execute("CREATE VIEW ones AS SELECT 1 AS id")
+    init([path], unit="id")
+    assert "note: the view ones is left out" in capsys.readouterr().out
+    init([path], unit="id", force=True, as_json=True)
+    assert "the view ones" in json.loads(capsys.readouterr().out)["remarks"][0]

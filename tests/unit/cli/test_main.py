@@ -84,4 +84,4 @@ def test_a_draft_is_told_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "visits.csv").write_text("id,age\n1,30\n", "utf-8")
     told = json.loads(output("init", "visits.csv", "--unit", "id", "--json"))
-    assert told == {"wrote": "sordino.toml", "todo": 2}
+    assert told == {"wrote": "sordino.toml", "todo": 2, "remarks": []}

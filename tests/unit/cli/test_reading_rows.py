@@ -46,6 +46,10 @@ ROWS = b"""visit,id,age,ward,day
 5,"8",50,"so
 uth",2020-01-01
 """
+CROWDED = (
+    "people with more than 2 rows, who count as 2 rows each: 1 of {people}; that takes off 1 of "
+    "{rows} rows ({share} %), so that counts get smaller, and averages may be biased"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -80,25 +84,37 @@ def test_the_owner_is_told_what_was_read_and_what_was_not() -> None:
     Path("drugs.csv").write_text("visit\n1\n5\n9\n\nx\n", "utf-8")
     tables = told(more=DRUGS)
     visits = tables["visits"]
-    assert (visits["rows"], visits["left_out"]) == (6, 0)
+    assert (visits["rows"], visits["left_out"], visits["people"]) == (6, 1, 2)
     unfit = "values that do not fit the type {}, and are missing: {}"
     assert messages(visits) == {
         ("visits.age", unfit.format("integer", "1 (line 3)")),
         ("visits.day", unfit.format("date", "1 (line 4)")),
         ("visits.ward", "values that are no text in utf-8, and are missing: 1 (line 4)"),
-        ("visits.age", "values that lie outside of the bounds, and are clamped: 1"),
-        ("visits.day", "values that lie outside of the bounds, and are clamped: 1"),
+        ("visits.age", "values that lie outside of the bounds, and are clamped: 1 (line 4)"),
+        ("visits.day", "values that lie outside of the bounds, and are clamped: 1 (line 5)"),
         (
             "visits.ward",
-            "values that are not among its keys, and are left out where rows are grouped by it: 2",
+            "values that are not among its keys, and are left out where rows are grouped by it: "
+            "2 (lines 3, 8)",
         ),
-        ("visits.id", "rows without an id, which are left out: 1"),
-        ("visits", "people with more than 2 rows, which then count in part: 1"),
+        (
+            "visits",
+            "rows with fewer values than the header, of which the last are missing: 1 (line 7)",
+        ),
+        ("visits.id", "rows without an id, which are left out: 1 (line 5)"),
+        ("visits", CROWDED.format(people=2, rows=5, share=20)),
     }
+    assert tables["drugs"]["left_out"] == 2
+    assert tables["drugs"]["people"] == 2
+    (nobody,) = (odd for odd in visits["findings"] if "without an id" in odd["message"])
+    assert (nobody["count"], nobody["lines"]) == (1, [{"file": "visits.csv", "line": 5}])
     assert messages(tables["drugs"]) == {
         ("drugs.visit", unfit.format("integer", "1 (line 6)")),
-        ("drugs.visit", "rows without an id of a parent, which are left out: 1"),
-        ("drugs.visit", "rows with an id that visits does not have, which are left out: 1"),
+        ("drugs.visit", "rows without an id of a parent, which are left out: 1 (line 6)"),
+        (
+            "drugs.visit",
+            "rows with an id that visits does not have, which are left out: 1 (line 4)",
+        ),
         (
             "drugs.visit",
             "ids that stand in several rows of visits, so that rows count several times: 1",
@@ -132,6 +148,75 @@ def test_lines_that_are_not_well_formed_are_named() -> None:
     }
 
 
+def test_rows_of_another_length_than_the_header_are_told() -> None:
+    lines = ["visit,id,age,ward,day", "1,1,3,north,2020-01-01", "2,2,3,north,2020-01-01,,"]
+    lines += ["3,3,3,no,rth,2020-01-01", "4,4,3", "5"]
+    Path("visits.csv").write_text("\n".join(lines), "utf-8")
+    found = [odd for odd in told()["visits"]["findings"] if odd["where"] == "visits"]
+    assert [(odd["severity"], odd["count"]) for odd in found] == [("warning", 2), ("warning", 2)]
+    assert "more values than the header" in found[0]["message"]
+    assert "2 (lines 3, 4)" in found[0]["message"]
+    assert "fewer values than the header" in found[1]["message"]
+    assert [line["line"] for line in found[1]["lines"]] == [5, 6]
+
+
+def test_lines_of_several_files_are_told_with_the_file() -> None:
+    Path("one.csv").write_text("visit,id,age,ward,day\n1,1,300,north,2020-01-01\n", "utf-8")
+    rows = "1,,3,north,2020-01-01\n2,2,-1,north,2020-01-01\n"
+    Path("two.csv").write_text(f"visit,id,age,ward,day\n{rows}", "utf-8")
+    text = HEAD + VISITS.format(options="").replace("visits.csv", "*.csv")
+    Path("sordino.toml").write_text(text, "utf-8")
+    (table,) = json.loads(run("check", "--read", "--json")[1])["private"]["tables"]
+    assert messages(table) == {
+        (
+            "visits.age",
+            "values that lie outside of the bounds, and are clamped: 2 (line 2 of one.csv; line 3 "
+            "of two.csv)",
+        ),
+        ("visits.id", "rows without an id, which are left out: 1 (line 2 of two.csv)"),
+    }
+
+
+def test_a_few_rows_beyond_the_limit_are_a_note_and_many_a_warning() -> None:
+    for many, severity in ((3, "note"), (50, "warning")):
+        rows = [f"{place},{place},3,north,2020-01-01" for place in range(400)]
+        rows += ["1,7,3,north,2020-01-01"] * many
+        Path("visits.csv").write_text("\n".join(["visit,id,age,ward,day", *rows]), "utf-8")
+        (crowd,) = told()["visits"]["findings"]
+        assert crowd["severity"] == severity
+        assert f"takes off {many - 1} of {400 + many} rows" in crowd["message"]
+        assert "limits = { rows = ... }" in crowd["hint"]
+
+
+def test_ids_that_are_doubtful_are_told() -> None:
+    ids = ["anna", "Anna ", "bob", "NA", "n/a", " ", "?", "null", "carl", "Carl"]
+    text = HEAD + '[tables.t]\ncsv = "t.csv"\nunit = "id"\nlimits = { rows = 2 }\n'
+    Path("sordino.toml").write_text(text + 'columns = { id = "text" }\n', "utf-8")
+    Path("t.csv").write_text("\n".join(["id", *ids]) + "\n", "utf-8")
+    (table,) = json.loads(run("check", "--read", "--json")[1])["private"]["tables"]
+    assert table["people"] == 10
+    absent, alike = table["findings"]
+    assert (absent["severity"], absent["count"]) == ("warning", 5)
+    assert [line["line"] for line in absent["lines"]] == [5, 6, 7, 8, 9]
+    assert "nulls" in absent["hint"]
+    assert (alike["severity"], alike["count"]) == ("warning", 4)
+
+
+def test_rows_below_rows_of_nobody_are_counted_as_left_out() -> None:
+    Path("visits.csv").write_text("visit,id,age,ward,day\n1,,3,north,2020-01-01\n", "utf-8")
+    Path("drugs.csv").write_text("visit\n1\n1\n2\n", "utf-8")
+    drugs = told(more=DRUGS)["drugs"]
+    assert (drugs["rows"], drugs["left_out"], drugs["people"]) == (3, 3, 0)
+    assert any("lead to rows of visits that are left out" in said for _, said in messages(drugs))
+
+
+def test_a_table_without_rows_is_told() -> None:
+    Path("visits.csv").write_text("visit,id,age,ward,day\n", "utf-8")
+    (odd,) = told()["visits"]["findings"]
+    assert (odd["severity"], odd["count"]) == ("warning", 0)
+    assert "has no rows" in odd["message"]
+
+
 @pytest.mark.parametrize("kind", ["parquet", "duckdb"])
 def test_other_sources_are_read_through_too(kind: str) -> None:
     held = pa.table({"id": ["1", "x", None, "2", "2", "2"], "age": [1.0, 2.5, 200, None, 3, 4]})
@@ -157,8 +242,9 @@ def test_other_sources_are_read_through_too(kind: str) -> None:
         ("t.age", "values that do not fit the type integer, and are missing: 1"),
         ("t.age", "values that lie outside of the bounds, and are clamped: 1"),
         ("t.id", "rows without an id, which are left out: 2"),
-        ("t", "people with more than 2 rows, which then count in part: 1"),
+        ("t", CROWDED.format(people=2, rows=4, share=25)),
     }
+    assert (table["left_out"], table["people"]) == (2, 2)
 
 
 def test_it_is_said_that_what_is_told_is_private() -> None:
@@ -257,3 +343,4 @@ def test_values_in_another_encoding_are_seen_where_types_are_guessed() -> None:
     code, output = run("init", "t.csv", "--guess-types")
     assert code == 2
     assert "line 2: a quote stands in the middle of a value" in output
+    assert 'malformed = "skip"' in output

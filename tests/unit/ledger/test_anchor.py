@@ -177,8 +177,11 @@ def test_a_child_that_closes_takes_nothing_from_its_parent(tmp_path: Path) -> No
 
 
 def test_a_place_that_cannot_be_used_is_an_error_of_ours(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "no folder" / "heads"):
-        with pytest.raises(LedgerError, match="cannot be written"):
+    away = tmp_path / "away" / "heads"
+    for path, said in ((tmp_path, "Is a directory"), (away, "there is no folder .*away'; make it")):
+        with pytest.raises(LedgerError, match=f"cannot be written: {said}"):
             Anchor(path).write(seen(1))
+        with pytest.raises(LedgerError, match=f"cannot be written: {said}"):
+            Anchor(path).ready()
     with pytest.raises(LedgerError, match="cannot be read"):
         Anchor(tmp_path).all()

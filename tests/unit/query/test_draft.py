@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sordino.engine.duckdb import DuckdbEngine
 from sordino.engine.duckdb_files import READER
 from sordino.errors import CatalogError
-from sordino.query.catalog import Catalog, DuckdbTable
+from sordino.query.catalog import Catalog, CsvFile, DuckdbTable
+from sordino.query.doctor import Severity, check
 from sordino.query.draft import draft
 from sordino.query.toml import read_catalog
 from sordino.query.types import Range, Type
@@ -184,6 +186,15 @@ def test_wishes_that_fit_no_column_are_refused(visits: Path) -> None:
         draft([])
 
 
+def test_a_name_that_is_nearly_that_of_a_column_is_told_which(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(" patient_id ,age\n1,2\n", "utf-8")
+    with pytest.raises(CatalogError, match=r"--unit names .*; did you mean ' patient_id '\?"):
+        draft(path, unit="patient_id")
+    with pytest.raises(CatalogError, match=r"--bounds names 'Aeg'.*; did you mean 'age'\?"):
+        draft(path, bounds={"Aeg": ("0", "1")})
+
+
 def test_too_many_values_are_not_written_down(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [str(k) for k in range(1001)]}), tmp_path / "t.parquet")
     with pytest.raises(CatalogError, match="more than 1,000 distinct values"):
@@ -271,3 +282,105 @@ def test_ids_that_are_no_integers_are_said_to_be_text(tmp_path: Path) -> None:
     assert "TODO: declare the ids as text, or rewrite the file" in text
     with pytest.raises(CatalogError, match=r"declare it as text, or rewrite .* written as 1\.0"):
         loaded(text, tmp_path)
+
+
+def test_a_few_odd_values_do_not_make_text_of_numbers_without_a_word(tmp_path: Path) -> None:
+    rows = [
+        f"{place},{place / 4},0{place},{place % 3},2024-01-{1 + place % 28:02}"
+        for place in range(60)
+    ]
+    rows[41] = "41,missing,41,x,unknown"
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(["id,delay,code,grade,day", *rows]), "utf-8")
+    said: list[str] = []
+    text = draft(path, unit="id", guess_types=True, tell=said.append)
+    assert [line.split(" (line 43 ")[0] for line in said] == [
+        "taken as text although nearly all of its values are numbers: delay",
+        "taken as text although nearly all of its values are numbers: grade",
+        "taken as text although nearly all of its values are dates: day",
+    ]
+    assert 'delay = "text"  # TODO: nearly all of its values are numbers; if the others' in text
+    assert "43" not in text
+    with pytest.raises(CatalogError, match=r"'delay'.* \(line 43 is .* as in --nulls WORD"):
+        draft(path, guess_types=True, bounds={"delay": ("0", "9")})
+    nulls = ("", "missing", "x", "unknown")
+    said.clear()
+    text = draft(path, unit="id", guess_types=True, csv={"nulls": nulls}, tell=said.append)
+    kinds = [column.type for column in loaded(text, tmp_path).tables[0].columns]
+    assert kinds == [Type.INTEGER, Type.REAL, Type.TEXT, Type.INTEGER, Type.DATE]
+    assert not said
+
+
+@pytest.mark.parametrize(
+    ("days", "form"),
+    [
+        (["15/04/2013", "1/2/2013"], "%d/%m/%Y"),
+        (["04/15/2013", "1/2/2013"], "%m/%d/%Y"),
+        (["15/04/13", "01/02/13"], "%d/%m/%y"),
+        (["15-04-2013", "01-02-2013"], "%d-%m-%Y"),
+        (["15.04.2013", "01.02.2013"], "%d.%m.%Y"),
+    ],
+)
+def test_the_order_of_day_and_month_is_guessed_where_a_day_tells_it(
+    tmp_path: Path, days: list[str], form: str
+) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(["id,day", *(f"{n},{day}" for n, day in enumerate(days))]), "utf-8")
+    made = loaded(draft(path, unit="id", guess_types=True), tmp_path).tables[0]
+    assert made.columns[1].type is Type.DATE
+    assert isinstance(made.source, CsvFile)
+    assert made.source.date_format == form
+
+
+def test_an_order_that_no_day_tells_is_left_to_the_owner(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("id,day\n1,03/04/2013\n2,05/06/2013\n", "utf-8")
+    said: list[str] = []
+    text = draft(path, unit="id", guess_types=True, tell=said.append)
+    assert said == [
+        "taken as text, because its days may be written in several ways: day; say which, as in "
+        "--date-format %d/%m/%Y"
+    ]
+    assert 'state date_format = "%d/%m/%Y" or date_format = "%m/%d/%Y", and the type date' in text
+    text = draft(path, unit="id", guess_types=True, csv={"date_format": "%m/%d/%Y"})
+    assert loaded(text, tmp_path).tables[0].columns[1].type is Type.DATE
+    path.write_text("id,day,end\n1,13/04/2013,04/13/2013\n", "utf-8")
+    text = draft(path, unit="id", guess_types=True)
+    kinds = [column.type for column in loaded(text, tmp_path).tables[0].columns]
+    assert kinds == [Type.INTEGER, Type.TEXT, Type.TEXT]
+
+
+def test_files_of_one_table_are_drafted_by_what_all_of_them_have(tmp_path: Path) -> None:
+    months = tmp_path / "months"
+    months.mkdir()
+    one = {"id": ["a"], "far": [1], "ward": ["n"], "odd": [1.5], "late": [2.5]}
+    two = {"id": ["a"], "far": ["x"], "ward": pa.array(["s"]).dictionary_encode(), "odd": [None]}
+    three = {"id": ["b"], "far": [2.5], "ward": ["n"], "odd": [[1]], "late": [1]}
+    for place, rows in enumerate((one, two, three)):
+        pq.write_table(pa.table(rows), months / f"{place}.parquet")
+    said: list[str] = []
+    text = draft(
+        months / "*.parquet", unit="id", declare_public=["ward"], folder=tmp_path, tell=said.append
+    )
+    table = loaded(text, tmp_path).tables[0]
+    assert table.name == "months"
+    assert {column.name: column.type for column in table.columns} == {
+        "id": Type.TEXT,
+        "far": Type.REAL,
+        "ward": Type.TEXT,
+    }
+    assert table.columns[2].keys == ("n", "s")
+    assert said == [
+        "months is left without the column late, which 1.parquet does not have and other files "
+        "have",
+        "months is left without the column odd, which is of the type double or list<element: "
+        "int64>",
+    ]
+    assert "# late: not all files have it; it is left out" in text
+    DuckdbEngine(loaded(text, tmp_path)).close()
+    (odd,) = (odd for odd in check(loaded(text, tmp_path)) if "held as" in odd.message)
+    assert (odd.where, odd.severity) == ("months.far", Severity.WARNING)
+    assert odd.hint == "write the files anew, so that all of them hold it alike"
+    late = text.replace("\nward =", '\nlate = "real"\nward =')
+    odd = check(loaded(late, tmp_path))[0]
+    assert odd.message == "the file '1.parquet' has no such column, and other files have"

@@ -122,6 +122,11 @@ def test_names_that_need_double_quotes_are_shown_in_them() -> None:
     catalog = replace(CATALOG, tables=(replace(visits, columns=odd), *rest))
     error = refused(asked("GROUP BY Kunden-Nr"), catalog)
     assert error.hint == 'write "Kunden-Nr" in double quotes'
+    odd = (Column(" patient id ", Type.TEXT), *visits.columns)
+    spaced = replace(CATALOG, tables=(replace(visits, columns=odd), *rest))
+    assert refused(asked('GROUP BY "patient id"'), spaced).hint.startswith(
+        'did you mean " patient id "?'
+    )
     for clause in ("GROUP BY when", "WHERE when > '2024-01-01'"):
         error = refused(asked(clause), catalog)
         assert error.hint == 'if you mean the column, write "when" in double quotes'

@@ -170,6 +170,11 @@ TABLE = '[budget]\nepsilon = 1\n[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns 
         ('id = "text"', "id = 5", "column 'id': it must be a table of entries"),
         (
             'id = "text"',
+            'id = "text", a = { type = "date", bounds = ["2020-01-01", "2024-12-31"] }',
+            "got '2020-01-01'; write it without quotes",
+        ),
+        (
+            'id = "text"',
             'id = "text", a = { type = "integer", keys = { from = 1 } }',
             "column 'a': None is not a value of type integer",
         ),
@@ -192,6 +197,12 @@ def test_what_is_no_toml_is_told_the_line(tmp_path: Path) -> None:
     found = said(tmp_path, "[budget]\nepsilon = \n")
     assert found.startswith("sordino.toml is not TOML: ")
     assert "line 2" in found
+
+
+@pytest.mark.parametrize("number", ["0,5", " 0,5  # half"])
+def test_a_fraction_with_a_comma_is_told_to_have_a_point(tmp_path: Path, number: str) -> None:
+    found = said(tmp_path, f"[budget]\nepsilon = {number}\n")
+    assert found.endswith("; fractions have a point: write 0.5")
 
 
 @pytest.mark.parametrize("name", ["flights.csv", "flights.parquet", "flights.xlsx"])

@@ -38,6 +38,8 @@ def test_limits_are_named_as_not_covered() -> None:
         "not covered: of each person at most 4 rows, 3 rows in a group, 1 group drawn by lot "
         "count; more rows count in part"
     ) in notes(plan)
+    one = notes(make(keys=(key("a", "b", "c"),), shares=Shares(rows=1)))
+    assert "not covered: of each person at most 1 row counts; more rows count in part" in one
 
 
 def test_limits_that_do_not_matter_are_not_named() -> None:
