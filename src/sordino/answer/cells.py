@@ -15,12 +15,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_ACTIVE = (
-    *("=", "+", "-", "@", "'"),
+_COMPUTED = (
+    *("=", "+", "-", "@"),
     *("\uff1d", "\uff0b", "\uff0d", "\uff20"),  # of full width
     *("\ufe66", "\ufe62", "\ufe63", "\ufe6b"),  # small
 )
-_SEPARATORS = re.compile(rf"[;|,](?=\s*[{re.escape(''.join(_ACTIVE))}])")
+_ACTIVE = (*_COMPUTED, "'")
+_SEPARATORS = re.compile(rf"[;|](?=\s*[{re.escape(''.join(_COMPUTED))}])")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # controls, marks of direction
 
 

@@ -42,6 +42,7 @@ _LONGEST = 1_000  # characters of one text
 _PLACES = 6  # in the code
 _HEAD = 64  # bytes that tell a log from any other file
 _OURS = re.compile(rb'\{"at": "\d{4}-\d\d-\d\dT')  # what a line begins with
+_BEGUN = b'{"at": "0000-00-00T'  # with digits for zeros, of which a full disk may have kept a part
 _OTHERS = 0o077  # what others than the owner may do
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 
@@ -82,7 +83,11 @@ class OwnerLog:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        if not os.path.samestat(os.fstat(held), os.stat(self.path)):  # noqa: PTH116 - as above
+        try:
+            there = os.stat(self.path)  # noqa: PTH116 - as above
+        except FileNotFoundError:  # somebody has just done so, and begins the next one
+            return True
+        if not os.path.samestat(os.fstat(held), there):
             return True
         older = self.path.with_name(self.path.name + OLDER)
         with contextlib.suppress(FileNotFoundError), _opened(older):
@@ -114,7 +119,7 @@ def _opened(path: Path, how: int = 0) -> Iterator[int]:
         if not stat.S_ISREG(seen.st_mode):
             raise FileExistsError(errno.EEXIST, "it is not a file; name another under [log]")
         head = os.pread(held, _HEAD, 0)
-        if head and not _OURS.match(head):
+        if head and not _OURS.match(head) and not _is_begun(head):
             told = f"{path.name!r} holds something else; name another under [log]"
             raise FileExistsError(errno.EEXIST, told)
         if seen.st_mode & _OTHERS and seen.st_uid == os.geteuid():
@@ -122,6 +127,11 @@ def _opened(path: Path, how: int = 0) -> Iterator[int]:
         yield held
     finally:
         os.close(held)
+
+
+def _is_begun(head: bytes) -> bool:
+    """Tell whether all that is there is the beginning of a first line that was cut short."""
+    return len(head) < len(_BEGUN) and _BEGUN.startswith(re.sub(rb"\d", b"0", head))
 
 
 def line_of(record: logging.LogRecord) -> dict[str, Any]:
@@ -222,8 +232,14 @@ class _Handler(logging.Handler):
 
 
 def _write(held: int, line: bytes) -> None:
-    if line:
-        os.write(held, line)  # at once, so that lines of several processes do not mix
+    if not line:
+        return
+    size = os.fstat(held).st_size
+    if size and os.pread(held, 1, size - 1) != b"\n":  # a full disk has cut the last line short
+        line = b"\n" + line
+    written = os.write(held, line)  # at once, so that lines of several processes do not mix
+    if written < len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 _current: ContextVar[OwnerLog | None] = ContextVar("sordino.owner_log", default=None)

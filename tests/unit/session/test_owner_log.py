@@ -338,3 +338,33 @@ def test_a_log_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
     path.chmod(0o644)
     OwnerLog(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("cut", range(1, 80, 3))
+def test_a_log_whose_line_was_cut_short_goes_on(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "sordino.log"
+    record = logging.LogRecord("sordino.owner", logging.ERROR, "", 0, "it failed", (), None)
+    OwnerLog(path).tell(record)
+    path.write_bytes(path.read_bytes()[:cut])  # as a full disk leaves it
+    OwnerLog(path).tell(record)
+    *_, last = path.read_text("utf-8").splitlines()
+    assert json.loads(last)["what"] == "it failed"
+
+
+def test_a_line_is_not_lost_where_another_process_is_just_putting_the_log_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sordino.log"
+    record = logging.LogRecord("sordino.owner", logging.ERROR, "", 0, "it failed", (), None)
+    log = OwnerLog(path)
+    log.tell(record)
+    monkeypatch.setattr(owner_log, "_LARGEST", 1)
+    flock = owner_log.fcntl.flock
+
+    def slow(file: int, how: int) -> None:
+        flock(file, how)
+        path.rename(path.with_name("elsewhere"))  # by another process, before this one has looked
+
+    monkeypatch.setattr(owner_log.fcntl, "flock", slow)
+    log.tell(record)
+    assert json.loads(path.read_text("utf-8"))["what"] == "it failed"
