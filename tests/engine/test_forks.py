@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as so
+from sordino.engine.forks import WORK
+from sordino.errors import LedgerError, SealedError
 from sordino.session.session import Session
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
@@ -140,6 +142,61 @@ def test_children_answer_while_threads_of_the_parent_ask(data: Session) -> None:
         done.set()
         for thread in threads:
             thread.join()
+
+
+def test_a_child_that_was_forked_in_the_midst_of_an_answer_refuses_before_the_charge(
+    data: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WORK, "_patience", 0.01)
+    inside, done = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        with WORK.passing():
+            inside.set()
+            done.wait()
+
+    def refused() -> None:
+        before = str(data.budget)
+        with pytest.raises(RuntimeError, match="forked while a question was being answered"):
+            data.ask(SQL, epsilon=1, fresh=True)
+        assert data.catalog.path is not None
+        with pytest.raises(RuntimeError, match="forked while a question was being answered"):
+            so.open(data.catalog.path)
+        assert str(data.budget) == before
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    inside.wait()
+    try:
+        assert forked(refused) == 0
+    finally:
+        done.set()
+        thread.join()
+    assert forked(lambda: asks(data)) == 0
+
+
+def test_a_session_may_be_closed_while_threads_ask(catalog: Path) -> None:
+    data = so.open(catalog)
+    failures: list[BaseException] = []
+
+    def busy() -> None:
+        try:
+            while True:
+                data.ask(SQL, epsilon=0.001, fresh=True)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    data.close()
+    for thread in threads:
+        thread.join(_PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert {type(failure) for failure in failures} <= {ValueError, SealedError, LedgerError}, (
+        failures
+    )
 
 
 def test_workers_of_multiprocessing_answer(data: Session) -> None:
