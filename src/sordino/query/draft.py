@@ -60,10 +60,7 @@ _VIEW = """
 # CREATE TABLE ... AS.
 """
 _VIEW_SAID = "the view {} is left out; to use it, store its rows, by CREATE TABLE ... AS"
-_REMEDY = (
-    "line {} is the first that is not); if that is a word for a missing value, name it, as in "
-    "--nulls WORD"
-)
+_FIRST = "line {} is the first that is not"
 _ASK = {
     Type.INTEGER: '{ type = "integer", bounds = [0, 100] }',
     Type.REAL: '{ type = "real", bounds = [0, 100] }',
@@ -317,10 +314,17 @@ def _remarks(tables: list[_Drafted], wishes: _Wishes) -> Iterator[str]:
                     f"type {column.held}"
                 )
         for name, found in table.nearly.items():
-            if wishes.unit != name:
+            if wishes.bounds_of(table, name) is not None:
+                yield (
+                    f"not all values are {found.what}: {key(name)} ({_FIRST.format(found.line)}); "
+                    "such values will be missing in every answer, and 'sordino check --read' "
+                    "counts them"
+                )
+            elif wishes.unit != name:
                 yield (
                     f"taken as text although nearly all of its values are {found.what}: "
-                    f"{key(name)} ({_REMEDY.format(found.line)}"
+                    f"{key(name)} ({_FIRST.format(found.line)}); if that is a word for a missing "
+                    "value, name it, as in --nulls WORD"
                 )
         for name, forms in table.orders.items():
             yield (
@@ -383,16 +387,14 @@ def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> 
 def _bounded(table: _Drafted, column: Found, ends: tuple[str, str]) -> Type:
     """Return the type of a column with bounds.
 
-    Where no schema says that a column is text, or some files hold it as text and others do not, it
-    is taken for what has such bounds.
+    Where no schema says that a column is text, where some files hold it as text and others do not,
+    or nearly all of its values have such bounds, it is taken for what has such bounds.
     """
     if column.type is Type.TEXT and (table.untyped or " or " in column.held):
         return Type.DATE if _is_day(ends[0]) else Type.REAL
-    if found := table.nearly.get(column.name):
-        raise CatalogError(
-            f"--bounds names {column.name!r}, which is taken as text, because not all of its "
-            f"values are {found.what} ({_REMEDY.format(found.line)}"
-        )
+    found = table.nearly.get(column.name)
+    if found is not None and found.what == ("dates" if _is_day(ends[0]) else "numbers"):
+        return Type.DATE if _is_day(ends[0]) else Type.REAL
     if column.type in (None, Type.TEXT, Type.BOOLEAN):
         raise CatalogError(
             f"--bounds names {column.name!r}, which is {column.type} and has no bounds; leave it "

@@ -301,8 +301,12 @@ def test_a_few_odd_values_do_not_make_text_of_numbers_without_a_word(tmp_path: P
     ]
     assert 'delay = "text"  # TODO: nearly all of its values are numbers; if the others' in text
     assert "43" not in text
-    with pytest.raises(CatalogError, match=r"'delay'.* \(line 43 is .* as in --nulls WORD"):
-        draft(path, guess_types=True, bounds={"delay": ("0", "9")})
+    said.clear()
+    text = draft(path, unit="id", guess_types=True, bounds={"delay": ("0", "9")}, tell=said.append)
+    assert 'delay = { type = "real", bounds = [0, 9] }' in text
+    assert said[0].startswith("not all values are numbers: delay (line 43 is the first that is not")
+    with pytest.raises(CatalogError, match="'day', which is text and has no bounds"):
+        draft(path, guess_types=True, bounds={"day": ("0", "9")})
     nulls = ("", "missing", "x", "unknown")
     said.clear()
     text = draft(path, unit="id", guess_types=True, csv={"nulls": nulls}, tell=said.append)
