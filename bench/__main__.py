@@ -23,6 +23,7 @@ from bench import (
     noise,
     questions,
     smooth,
+    sources,
     start,
 )
 
@@ -52,6 +53,7 @@ def main() -> int:
         asks,
         local,
         questions,
+        sources,
         audit,
         start,
     )
