@@ -45,6 +45,7 @@ from tests.contract.poisons import (
 )
 
 _WIDE = Context(prec=80)
+BESIDE = ("FILE_ROW_NUMBER", "file_index", "filename", "rowid", "u", "n0", "place", "t0")
 RATES = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 Build: TypeAlias = Callable[[list[Any]], Any]  # a column of raw values
 
@@ -200,6 +201,7 @@ def parquet_held() -> Iterator[Held]:
     yield Held("parquet", "uuid", uuids, _uuid, (Type.TEXT,))
     dictionary = _dictionary(_viewed(pa.binary(), pa.string()))
     yield Held("parquet", "dictionary", without_missing(raw_texts), dictionary, (Type.TEXT,))
+    yield Held("parquet", "plain text", nul_texts, _arrow(pa.string()), (Type.TEXT,))
     for name, build in _refused_arrow():
         yield Held("parquet", name, _few, build)
 
@@ -212,6 +214,7 @@ _TOGETHER: tuple[tuple[tuple[str, ...], tuple[Type, ...]], ...] = (
     (("decimal128(38, 38)", "int16"), NUMBERS),
     (("string", "large_string", "dictionary"), (Type.TEXT,)),
     (("dictionary", "string_view"), (Type.TEXT,)),
+    (("string", "plain text"), (Type.TEXT,)),  # of which one is read otherwise in the end
     (("timestamp[us]", "timestamp[ms]", "timestamp[ns]"), TIMES),
     (("timestamp[ns]", "date32", "timestamp[us, tz=Europe/Berlin]"), TIMES),
     (("string", "int64"), ()),
@@ -494,7 +497,7 @@ def _written(rows: Rows, path: Path) -> Written:
     if rows.held.kind == "parquet":
         whole = {name: pa.array(values, pa.int64()) for name, values in rows.plain.items()}
         file = path.with_suffix(".parquet")
-        pq.write_table(pa.table(whole | built), file, row_group_size=7)
+        pq.write_table(_beside(whole | built), file, row_group_size=7)
         return Written(ParquetFile(file))
     if rows.held.kind == "csv":
         text = path.with_suffix(".csv")
@@ -504,6 +507,16 @@ def _written(rows: Rows, path: Path) -> Written:
         return Written(CsvFile(text, encoding=encoding, quote=quote))
     frame = _frame(rows.held.kind, rows.plain, built)
     return Written(frame=frame)
+
+
+def _beside(columns: Mapping[str, Any]) -> Any:
+    """Return a table with columns beside that nobody declares, and that are called like others.
+
+    DuckDB has columns of its own in every file, and gives way where the file has one of that name.
+    """
+    many = len(next(iter(columns.values())))
+    others = {name: pa.array([0] * many, pa.int64()) for name in BESIDE}
+    return pa.table(others | dict(columns))
 
 
 def _several(rows: Rows, path: Path) -> Written:
@@ -520,7 +533,7 @@ def _several(rows: Rows, path: Path) -> Written:
         }
         folder = path / f"who={place}" / "n=x"
         folder.mkdir(parents=True)
-        pq.write_table(pa.table(whole | built), folder / "v_text=1.parquet", row_group_size=7)
+        pq.write_table(_beside(whole | built), folder / "v_text=1.parquet", row_group_size=7)
     return Written(ParquetFile(path / "*" / "*" / "*.parquet"))
 
 

@@ -22,9 +22,10 @@ from sordino.engine.duckdb_types import held_of
 from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
 from sordino.errors import CatalogError
-from sordino.query.catalog import Column, Table
+from sordino.query.catalog import Table
 
 _INT96 = "INT96"
+_TEXT = "VARCHAR"
 _WIDEST = 38  # digits of a DECIMAL; DuckDB reads those with more as doubles
 _CODECS = (None, "UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4_RAW")
 _FOOTER = (
@@ -66,15 +67,53 @@ class _Entry:
 class ParquetDoor:
     """How a table of Parquet files is read.
 
-    ``view`` is a SELECT of the declared columns. ``patched`` is another that gives the same rows
-    also where text is not UTF-8: that text is missing. ``frames`` are what they read from besides
-    files, by name.
+    ``view`` is a SELECT of the declared columns. ``frames`` are what it reads from besides files,
+    by name.
     """
 
+    table: Table
     view: str
-    patched: str
     base: Base
     frames: Mapping[str, Any] = field(repr=False)
+    parts: tuple[_Part, ...] = field(repr=False)
+    is_settled: bool  # the view casts to the declared types, for its parts have others
+
+    @property
+    def probes(self) -> dict[str, str]:
+        """Return, for each file with text that DuckDB reads, a SELECT that reads all of its text.
+
+        It fails if some of it is not UTF-8. Of what is read the engine knows nothing beforehand.
+        """
+        found: dict[str, str] = {}
+        for part in self.parts:
+            texts = [DUCKDB.opaque.format(quoted(part.names[place])) for place in part.places]
+            if texts:
+                read = f"bit_xor(hash({', '.join(texts)}))"
+                found |= {file: select([read], _scan([file])) for file in part.files}
+        return found
+
+    def patched(self, broken: frozenset[str]) -> tuple[str, dict[str, Any]]:
+        """Return a view in which text of some files may be anything, and what it reads from.
+
+        These files are read through Arrow, where text that is not UTF-8 is missing. All else is the
+        same, and so are the types of all columns.
+        """
+        frames = dict(self.frames)
+        views: list[str] = []
+        for part in self.parts:
+            stay = [file for file in part.files if file not in broken]
+            if len(stay) == len(part.files) or not part.places:
+                views.append(self._shown(part, part.view))
+                continue
+            if stay:
+                views.append(self._shown(part, part.read(stay)))
+            gone = tuple(file for file in part.files if file in broken)
+            frames[part.spare] = CarefulFiles(self.table, gone, part.names, texts=part.places)
+            views.append(self._shown(part, select(_names(self.table), part.spare)))
+        return "\nUNION ALL\n".join(views), frames
+
+    def _shown(self, part: _Part, view: str) -> str:
+        return _settled(self.table, view, part.held, self.base.ids) if self.is_settled else view
 
 
 def parquet_door(
@@ -107,21 +146,34 @@ def parquet_door(
         parts.append(part)
     if len(parts) == 1:
         (part,) = parts
-        return ParquetDoor(part.view, part.patched, Base(name, part.held, ids), frames)
+        base = Base(name, part.held, ids)
+        return ParquetDoor(table, part.view, base, frames, (part,), is_settled=False)
     views = "\nUNION ALL\n".join(_settled(table, part.view, part.held, ids) for part in parts)
-    patched = "\nUNION ALL\n".join(_settled(table, part.patched, part.held, ids) for part in parts)
     declared = {column.name: DUCKDB.types[column.type] for column in table.columns}
-    return ParquetDoor(views, patched, Base(name, declared, ids), frames)
+    base = Base(name, declared, ids)
+    return ParquetDoor(table, views, base, frames, tuple(parts), is_settled=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How files of one schema are read, and which types their declared columns have."""
+    """How files of one schema are read, and which types their declared columns have.
+
+    ``names`` are those that the files have for the declared columns, and ``places`` are of those
+    that DuckDB reads as text. ``spare`` is what files are called that are read otherwise.
+    """
 
     view: str
-    patched: str
     held: Mapping[str, str]
     frames: Mapping[str, Any]
+    files: tuple[str, ...]
+    chosen: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    places: frozenset[int] = frozenset()
+    spare: str = ""
+
+    def read(self, files: Iterable[str]) -> str:
+        """Return a SELECT of the declared columns of some files, read by DuckDB."""
+        return select(self.chosen, _scan(files))
 
 
 def _part(
@@ -131,54 +183,48 @@ def _part(
     files: list[str],
     entries: tuple[_Entry, ...],
 ) -> _Part:
+    names = tuple(entry.name for entry in entries)
     if any(entry.is_careful for entry in entries):
-        reader = CarefulFiles(table, tuple(files), tuple(entry.name for entry in entries))
-        connection.register(name, reader)
-        view = select([quoted(column.name) for column in table.columns], name)
-        return _Part(view, view, _held(connection, view), {name: reader})
-    columns = list(zip(table.columns, entries, strict=True))
-    source = _scan(files)
-    view = select(
-        [f"{quoted(entry.name)} AS {quoted(column.name)}" for column, entry in columns], source
-    )
-    held = _held(connection, view)
-    return _Part(view, _patched(files, columns, held), held, {})
+        return _careful(connection, table, name, files, names)
+    columns = list(zip(table.columns, names, strict=True))
+    chosen = tuple(f"{quoted(held)} AS {quoted(column.name)}" for column, held in columns)
+    part = _Part(select(chosen, _scan(files)), {}, {}, tuple(files), chosen, names)
+    held = _held(connection, part.view)
+    texts = frozenset(place for place, kind in enumerate(held.values()) if kind == _TEXT)
+    if texts:
+        spare = f"{name}x"
+        connection.register(spare, CarefulFiles(table, tuple(files[:1]), names, texts=texts))
+        if _held(connection, select(_names(table), spare)) != held:  # there must be one type
+            return _careful(connection, table, name, files, names)
+        part = replace(part, places=texts, spare=spare)
+    return replace(part, held=held)
 
 
-def _scan(files: Iterable[str], validation: str = "strict") -> str:
+def _careful(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    files: list[str],
+    names: tuple[str, ...],
+) -> _Part:
+    """Return how files are read through Arrow."""
+    reader = CarefulFiles(table, tuple(files), names)
+    connection.register(name, reader)
+    view = select(_names(table), name)
+    return _Part(view, _held(connection, view), {name: reader}, tuple(files))
+
+
+def _names(table: Table) -> list[str]:
+    return [quoted(column.name) for column in table.columns]
+
+
+def _scan(files: Iterable[str]) -> str:
     """Return a scan of files that takes nothing from the names of folders."""
     listed = ", ".join(map(literal, files))
     return (
         f"read_parquet([{listed}], hive_partitioning = false, union_by_name = false, "
-        f"int96_as = 'timestamp', can_have_nan = true, utf8_validation = '{validation}')"
+        "int96_as = 'timestamp', can_have_nan = true, utf8_validation = 'strict')"
     )
-
-
-def _patched(
-    files: list[str], columns: list[tuple[Column, _Entry]], held: Mapping[str, str]
-) -> str:
-    """Return a SELECT in which text that is not UTF-8 is missing, and all else is the same.
-
-    Where bytes are no text, one way of reading leaves them out and the other puts question marks,
-    so the lengths of what they read tell whether all of it was text.
-    """
-    texts = [entry for column, entry in columns if held[column.name] == "VARCHAR"]
-    if not texts:
-        return select(
-            [f"{quoted(entry.name)} AS {quoted(column.name)}" for column, entry in columns],
-            _scan(files),
-        )
-    place = ["file_index", "file_row_number"]
-    lengths = [f"strlen({quoted(entry.name)}) AS n{number}" for number, entry in enumerate(texts)]
-    marked = inner(select([*place, *lengths], _scan(files, "replace")))
-    chosen = []
-    for column, entry in columns:
-        text = f"a.{quoted(entry.name)}"
-        if entry in texts:
-            text = f"CASE WHEN strlen({text}) = b.n{texts.index(entry)} THEN {text} END"
-        chosen.append(f"{text} AS {quoted(column.name)}")
-    on = " AND ".join(f"a.{name} = b.{name}" for name in place)
-    return select(chosen, f"{_scan(files, 'ignore')} AS a JOIN {marked} AS b ON {on}")
 
 
 def _settled(table: Table, view: str, held: Mapping[str, str], ids: frozenset[str]) -> str:

@@ -10,8 +10,10 @@ from unittest import mock
 
 from sordino.engine import (
     bases,
+    duckdb,
     duckdb_attached,
     duckdb_careful,
+    duckdb_connection,
     duckdb_parquet,
     scalars,
 )
@@ -148,11 +150,27 @@ READING: dict[str, Mutant] = {
         "parquet timestamp[ms]", duckdb_parquet._Entry, "is_careful", property(lambda _: False)
     ),
     "broken text gets question marks": _of(
-        "parquet string", duckdb_parquet._scan, "'{validation}'", "'replace'"
+        "parquet string", duckdb_parquet._scan, "'strict'", "'replace'"
     ),
     "broken text loses what is broken": _of(
-        "parquet string", duckdb_parquet._patched,
-        "CASE WHEN strlen({text}) = b.n{texts.index(entry)} THEN {text} END", "{text}",
+        "parquet string", duckdb_parquet._scan, "'strict'", "'ignore'"
+    ),
+    "broken text is not looked for": _of(
+        "parquet string", duckdb_connection._is_read, "return False", "return True"
+    ),
+    "broken text ends a question": _of(
+        "parquet string", duckdb._read, "if not database.patch(known):", "if True:"
+    ),
+    "files of broken text are read twice": _of(
+        "files string + plain text", duckdb_parquet.ParquetDoor.patched,
+        "part.read(stay)", "part.view",
+    ),
+    "files without broken text are lost": _of(
+        "files string + plain text", duckdb_parquet.ParquetDoor.patched, "if stay:", "if not stay:"
+    ),
+    "broken text is taken as it is": _of(
+        "parquet string", duckdb_careful._text, "return _settled(array, Type.TEXT)",
+        "return array.cast(pa.large_binary()).view(pa.large_string())",
     ),
     "long decimals go through doubles": _of(
         "parquet decimal256(76, 0)", duckdb_careful._kind,
