@@ -162,6 +162,18 @@ def decimals(precision: int, scale: int) -> Maker:
     return make
 
 
+def crowded_decimals(precision: int, scale: int) -> Maker:
+    """Return decimals, and some of more digits that in few bits would be others of them."""
+
+    def make(random: Random, more: int) -> list[Pair]:
+        one = 10**scale
+        far = [2**16 + one, 2**17 + 7 * one, one - 2**16, 2**31 - 1, -(2**31), 10**9 + one]
+        far += [random.randint(10**precision, 2**31 - 1) for _ in range(more // 4)]
+        return decimals(precision, scale)(random, more) + [(value, Junk(value)) for value in far]
+
+    return make
+
+
 def days(random: Random, more: int) -> list[Pair]:
     """Return days as numbers from 1970 on, of 32 bits."""
     every = [0, -1, 1, 18_321, -719_162, -719_163, 2_932_896, 2_932_897, 2**31 - 1, -(2**31), 10**8]

@@ -26,6 +26,7 @@ from tests.contract.poisons import (
     WORDS,
     Maker,
     Pair,
+    crowded_decimals,
     day_ticks,
     days,
     decimals,
@@ -45,6 +46,7 @@ from tests.contract.poisons import (
 )
 
 _WIDE = Context(prec=80)
+FEW_BITS = ("int8", "int16", "uint8", "uint16")  # which are stored in more
 BESIDE = ("FILE_ROW_NUMBER", "file_index", "filename", "rowid", "u", "n0", "place", "t0")
 RATES = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 Build: TypeAlias = Callable[[list[Any]], Any]  # a column of raw values
@@ -65,6 +67,8 @@ class Held:
     fits: tuple[Type, ...] = ()
     objects: bool = False
     parts: tuple[Held, ...] = ()  # of files of one table that have other types
+    ids: bool = True  # whether it is accepted for ids where it is for values
+    written: tuple[tuple[str, Any], ...] = ()  # how a file of it is written
 
     @property
     def label(self) -> str:
@@ -197,7 +201,13 @@ def parquet_held() -> Iterator[Held]:
             near = only(poison, lambda raw: raw is None or abs(raw) < 2**53)
             yield Held("parquet", name, near, build, fits)
             continue
-        yield Held("parquet", name, poison, build, fits)
+        few = name in FEW_BITS
+        yield Held("parquet", name, poison, build, fits, ids=not few)
+    for digits in (2, 4, 7, 9, 18):
+        arrow = pa.decimal128(digits, 1)
+        poison = crowded_decimals(digits, 1) if digits <= 4 else decimals(digits, 1)
+        name, form = f"{arrow} in numbers", (("store_decimal_as_integer", True),)
+        yield Held("parquet", name, poison, _decimal(arrow), NUMBERS, written=form)
     yield Held("parquet", "uuid", uuids, _uuid, (Type.TEXT,))
     dictionary = _dictionary(_viewed(pa.binary(), pa.string()))
     yield Held("parquet", "dictionary", without_missing(raw_texts), dictionary, (Type.TEXT,))
@@ -212,6 +222,7 @@ _TOGETHER: tuple[tuple[tuple[str, ...], tuple[Type, ...]], ...] = (
     (("int64", "float32", "decimal128(38, 0)"), NUMBERS),
     (("decimal128(38, 10)", "decimal256(76, 30)"), NUMBERS),
     (("decimal128(38, 38)", "int16"), NUMBERS),
+    (("decimal128(4, 1) in numbers", "decimal128(38, 10)", "int64"), NUMBERS),
     (("string", "large_string", "dictionary"), (Type.TEXT,)),
     (("dictionary", "string_view"), (Type.TEXT,)),
     (("string", "plain text"), (Type.TEXT,)),  # of which one is read otherwise in the end
@@ -229,7 +240,8 @@ def files_held() -> Iterator[Held]:
     single = {held.name: held for held in parquet_held()}
     for names, fits in _TOGETHER:
         parts = tuple(single[name] for name in names)
-        yield Held("files", " + ".join(names), _mixed(parts), list, fits, parts=parts)
+        ids = all(part.ids for part in parts)
+        yield Held("files", " + ".join(names), _mixed(parts), list, fits, parts=parts, ids=ids)
 
 
 def _mixed(parts: tuple[Held, ...]) -> Maker:
@@ -497,7 +509,8 @@ def _written(rows: Rows, path: Path) -> Written:
     if rows.held.kind == "parquet":
         whole = {name: pa.array(values, pa.int64()) for name, values in rows.plain.items()}
         file = path.with_suffix(".parquet")
-        pq.write_table(_beside(whole | built), file, row_group_size=7)
+        form = dict(rows.held.written)
+        pq.write_table(_beside(whole | built), file, row_group_size=7, **form)
         return Written(ParquetFile(file))
     if rows.held.kind == "csv":
         text = path.with_suffix(".csv")
@@ -533,7 +546,9 @@ def _several(rows: Rows, path: Path) -> Written:
         }
         folder = path / f"who={place}" / "n=x"
         folder.mkdir(parents=True)
-        pq.write_table(_beside(whole | built), folder / "v_text=1.parquet", row_group_size=7)
+        form = dict(part.written)
+        file = folder / "v_text=1.parquet"
+        pq.write_table(_beside(whole | built), file, row_group_size=7, **form)
     return Written(ParquetFile(path / "*" / "*" / "*.parquet"))
 
 

@@ -98,7 +98,7 @@ MANY: dict[str, tuple[Type, pa.Array]] = {
     "uint64": (Type.REAL, pa.array([2**64 - 1, 1, None], pa.uint64())),
     "float16": (Type.REAL, pa.array([0.5, float("nan"), None], pa.float16())),
     "float32": (Type.REAL, pa.array([0.1, float("inf"), None], pa.float32())),
-    "decimal": (Type.REAL, pa.array([Decimal("1.25"), Decimal("-99.99"), None], pa.decimal128(4, 2))),
+    "decimal": (Type.REAL, pa.array([Decimal("1.25"), Decimal(-99), None], pa.decimal128(4, 2))),
     "wide": (Type.INTEGER, pa.array([Decimal(10**37), Decimal(7), None], pa.decimal128(38, 0))),
     "bool": (Type.BOOLEAN, pa.array([True, False, None])),
     "date": (Type.DATE, pa.array([0, 18_000, None], pa.int32()).view(pa.date32())),

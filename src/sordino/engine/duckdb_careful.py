@@ -40,15 +40,31 @@ class CarefulFiles:
         texts: frozenset[int] | None = None,
     ) -> None:
         import pyarrow as pa  # pyarrow is loaded only where it reads
-        import pyarrow.parquet as pq
 
         self._files, self._names = files, names
         self._columns = [column.name for column in table.columns]
-        with pq.ParquetFile(files[0], coerce_int96_timestamp_unit="us") as file:
-            held = file.schema_arrow
+        try:
+            with _opened(files[0]) as file:
+                held, columns = (
+                    file.schema_arrow,
+                    [*map(file.schema.column, range(len(file.schema)))],
+                )
+        except (pa.ArrowException, OSError):  # what it says may quote what is in the file
+            raise CatalogError(
+                f"table {table.name!r}: the schema of the file {files[0]!r} is damaged, or has "
+                "types that do not fit how they are stored; write the file anew"
+            ) from None
+        stored = {column.path: column for column in columns}
         fields, self._turns = [], list[Callable[[Any], Any]]()
         for place, (column, name) in enumerate(zip(table.columns, names, strict=True)):
             arrow = held.field(name).type
+            if pa.types.is_decimal(arrow) and not _holds(arrow, stored[name]):
+                raise CatalogError(
+                    f"column {column.name!r} of table {table.name!r} holds decimals in the file "
+                    f"{files[0]!r} that are stored in bytes of any number, or in more than a "
+                    f"decimal of {arrow.precision} digits has, so that some cannot be read; write "
+                    "them as numbers of 64 bits, or leave the column out"
+                )
             if texts is not None:
                 turn = _text if place in texts else _bare
             else:
@@ -73,16 +89,35 @@ class CarefulFiles:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         for path in self._files:
-            with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+            with _opened(path) as file:
                 for batch in file.iter_batches(_ROWS, columns=list(self._names)):
                     arrays = [
-                        turn(batch.column(name))
-                        for name, turn in zip(self._names, self._turns, strict=True)
+                        turn(batch.column(name)).cast(kind)  # which files may spell differently
+                        for name, turn, kind in zip(
+                            self._names, self._turns, self._schema.types, strict=True
+                        )
                     ]
                     yield pa.record_batch(arrays, schema=self._schema)
+
+
+def _opened(path: str) -> Any:
+    """Open a file; of text with a dictionary Arrow would look at each entry, and fail."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path, coerce_int96_timestamp_unit="us", binary_type=pa.large_binary())
+
+
+def _holds(arrow: pa.DataType, stored: Any) -> bool:
+    """Tell whether each stored value is a decimal of its type; of which precision is tested later.
+
+    Arrow fails at bytes that are too long for it, and at none at all.
+    """
+    if stored.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return bool(stored.length <= arrow.byte_width)
+    return stored.physical_type in ("INT32", "INT64")
 
 
 def _kind(arrow: pa.DataType, declared: Type) -> Type | None:
@@ -113,10 +148,8 @@ def _text(array: Any) -> Any:
     """Return text, also of columns that Arrow has as bytes; what is not UTF-8 is missing."""
     import pyarrow as pa
 
-    if pa.types.is_fixed_size_binary(array.type):
-        array = array.cast(pa.binary())
-    if pa.types.is_binary(array.type):
-        array = array.view(pa.string())
+    if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
+        array = array.cast(pa.large_binary()).view(pa.large_string())
     return _settled(array, Type.TEXT)
 
 

@@ -9,13 +9,14 @@ read by a SELECT of its own that turns its columns into the declared types.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
 
-from sordino.engine.bases import Base, check_fit, normal
+from sordino.engine.bases import MOMENTS, Base, check_fit, normal
 from sordino.engine.dialect import DUCKDB, literal, quoted
 from sordino.engine.duckdb_careful import CarefulFiles
 from sordino.engine.duckdb_types import held_of
@@ -26,7 +27,22 @@ from sordino.query.catalog import Table
 
 _INT96 = "INT96"
 _TEXT = "VARCHAR"
-_WIDEST = 38  # digits of a DECIMAL; DuckDB reads those with more as doubles
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\d+\)")
+_BYTES = ((4, 2), (9, 4), (18, 8), (38, 16))  # in which DuckDB keeps decimals, by their digits
+_FEW_BITS = re.compile(r"IntType\(bitWidth=(\x08|\x10|8|16),")  # DuckDB shows the bare byte
+_SIZES = {"INT32": 4, "INT64": 8}
+_NARROW = ("TINYINT", "SMALLINT", "UTINYINT", "USMALLINT")
+_MOMENT = ("INT64", _INT96)
+_STORED = {  # how a type may be stored; where it is not so, bytes of other rows could be read
+    **dict.fromkeys((*_NARROW, "INTEGER", "UINTEGER", "DATE"), ("INT32",)),
+    **dict.fromkeys(("BIGINT", "UBIGINT"), ("INT64",)),
+    **dict.fromkeys((*MOMENTS,), _MOMENT),
+    "FLOAT": ("FLOAT", "FIXED_LEN_BYTE_ARRAY"),
+    "BOOLEAN": ("BOOLEAN",),
+    "VARCHAR": ("BYTE_ARRAY",),
+    "UUID": ("FIXED_LEN_BYTE_ARRAY",),
+}
+_LENGTHS = {"FLOAT": 2, "UUID": 16}  # of what is stored in bytes
 _CODECS = (None, "UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4_RAW")
 _FOOTER = (
     "name",
@@ -36,6 +52,7 @@ _FOOTER = (
     "logical_type",
     "duckdb_type",
     "precision",
+    "type_length",
 )
 
 
@@ -49,18 +66,41 @@ class _Entry:
     logical: str | None
     held: str
     digits: int | None
+    length: int | None  # in bytes, where it is fixed
     is_split: bool = False  # of fixed length, and its bytes are apart, which DuckDB does not read
 
     @property
     def is_careful(self) -> bool:
         """Tell whether DuckDB would convert it on the way, and fail or round where it does not fit.
 
-        Milliseconds beyond all microseconds fail, and long decimals would become doubles.
+        Milliseconds beyond all microseconds fail. Decimals that are stored in more bytes than
+        DuckDB keeps them in lose the others, or fail, and long ones would become doubles.
         """
         milliseconds = self.converted == "TIMESTAMP_MILLIS" or "MILLIS=Milli" in (
             self.logical or ""
         )
-        return milliseconds or (self.digits or 0) > _WIDEST or self.is_split
+        decimal = _DECIMAL.fullmatch(self.held)
+        if decimal:
+            most = next(size for digits, size in _BYTES if int(decimal[1]) <= digits)
+            stored = _SIZES.get(str(self.physical), self.length)
+            return self.is_split or stored is None or stored > most
+        long = self.held == "DOUBLE" and self.physical != "DOUBLE"
+        return milliseconds or long or self.is_split
+
+    @property
+    def is_narrow(self) -> bool:
+        """Tell whether whole numbers are stored in more bits than their type has.
+
+        DuckDB and Arrow both leave the others out, so that two numbers could become one.
+        """
+        return self.held in _NARROW or bool(_FEW_BITS.search(self.logical or ""))
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether it is stored as values of its type are."""
+        is_stored = self.physical in _STORED.get(self.held, (self.physical,))
+        in_bytes = self.physical == "FIXED_LEN_BYTE_ARRAY" and self.held in _LENGTHS
+        return is_stored and (not in_bytes or self.length == _LENGTHS[self.held])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +173,8 @@ def parquet_door(
         part = _part(connection, table, f"{name}p{place}", alike, schema)
         for column, entry in zip(table.columns, schema, strict=True):
             is_id = column.name in ids
-            if is_id and entry.physical == _INT96:
-                raise CatalogError(
-                    f"column {column.name!r} of table {table.name!r} holds ids, but in the file "
-                    f"{alike[0]!r} it is of type INT96, of which some stand for one moment"
-                )
+            if is_id:
+                _check_id(table, column.name, alike[0], entry)
             try:
                 check_fit(table.name, column.name, column.type, part.held[column.name], is_id=is_id)
             except CatalogError as error:
@@ -152,6 +189,18 @@ def parquet_door(
     declared = {column.name: DUCKDB.types[column.type] for column in table.columns}
     base = Base(name, declared, ids)
     return ParquetDoor(table, views, base, frames, tuple(parts), is_settled=True)
+
+
+def _check_id(table: Table, column: str, file: str, entry: _Entry) -> None:
+    """Refuse ids of types in which several stored values may be one."""
+    said = f"column {column!r} of table {table.name!r} holds ids, but in the file {file!r} it is "
+    if entry.physical == _INT96:
+        raise CatalogError(f"{said}of type INT96, of which some stand for one moment")
+    if entry.is_narrow:
+        raise CatalogError(
+            f"{said}of whole numbers of 8 or 16 bits, which are stored in 32 of which only those "
+            "are read; write it with 32 or 64 bits"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +347,9 @@ def _top(rows: list[tuple[Any, ...]]) -> list[_Entry]:
     entries: list[_Entry] = []
     place = 1
     while place < len(rows):
-        name, physical, _, converted, logical, held, digits = rows[place]
-        entries.append(_Entry(name, physical, converted, logical, str(held), digits))
+        name, physical, _, converted, logical, held, digits, length = rows[place]
+        length = None if length is None else int(length)
+        entries.append(_Entry(name, physical, converted, logical, str(held), digits, length))
         left = 1
         while left:  # past all that is within it
             left += (rows[place][2] or 0) - 1
@@ -327,6 +377,11 @@ def _declared(table: Table, file: str, entries: list[_Entry]) -> tuple[_Entry, .
             raise CatalogError(
                 f"table {table.name!r}: the file {file!r} has no column {column.name!r}; it has "
                 f"{', '.join(entry.name for entry in entries)}"
+            )
+        if not alike[0].fits:
+            raise CatalogError(
+                f"table {table.name!r}: in the file {file!r} the column {column.name!r} is of type "
+                f"{alike[0].held}, which is not what is stored there; write the file anew"
             )
         chosen.append(alike[0])
     return tuple(chosen)

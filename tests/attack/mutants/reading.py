@@ -172,6 +172,19 @@ READING: dict[str, Mutant] = {
         "parquet string", duckdb_careful._text, "return _settled(array, Type.TEXT)",
         "return array.cast(pa.large_binary()).view(pa.large_string())",
     ),
+    "decimals in too many bits are left to DuckDB": _with(
+        "parquet decimal128(4, 1) in numbers", duckdb_parquet, "_SIZES", {"INT32": 1, "INT64": 1}
+    ),
+    "decimals may have more digits than they say": _of(
+        "parquet decimal128(4, 1) in numbers", arrow._decimals,
+        "_where(pc.and_(pc.greater_equal(wide, low), pc.less_equal(wide, high)), wide)", "wide",
+    ),
+    "ids may have few bits": _with(
+        "parquet int16", duckdb_parquet._Entry, "is_narrow", property(lambda _: False)
+    ),
+    "text in dictionaries is looked at by Arrow": _of(
+        "parquet dictionary", duckdb_careful._opened, "binary_type=pa.large_binary()", ""
+    ),
     "long decimals go through doubles": _of(
         "parquet decimal256(76, 0)", duckdb_careful._kind,
         "pa.types.is_decimal(arrow) and declared is Type.INTEGER", "False",
