@@ -187,6 +187,18 @@ def far_days(random: Random, more: int) -> list[Pair]:
     return days(random, more) + [(day, Day(day)) for day in far]
 
 
+def far_days_of(size: int) -> Maker:
+    """Return multiples of some days, of 64 bits, of which some wrap around to days of our time."""
+
+    def make(random: Random, more: int) -> list[Pair]:
+        wrapped = [2**64 // size + near for near in (0, 1, 6_000)]
+        every = [tick for tick in wrapped if tick < 2**63]
+        every += [raw for raw, _ in far_days(random, more) if raw is not None]
+        return [(tick, Moment(tick * size * 86_400 * 10**9)) for tick in every]
+
+    return make
+
+
 def day_ticks(random: Random, more: int) -> list[Pair]:
     """Return days in milliseconds, also of such as are not whole."""
     every = [0, -1, 86_400_000, -86_400_000, 5, 2**62, 2**63 - 1, -(2**63), 253_402_300_799_999,

@@ -31,6 +31,7 @@ from tests.contract.poisons import (
     days,
     decimals,
     far_days,
+    far_days_of,
     floats,
     integers,
     nul_texts,
@@ -283,6 +284,8 @@ def numpy_types() -> Iterator[tuple[str, Maker, Build, tuple[Type, ...]]]:
     for unit, rate in RATES.items():
         yield f"M8[{unit}]", without_missing(ticks(rate)), _moments(unit), TIMES
     yield "M8[D]", without_missing(far_days), _moments("D"), TIMES
+    for days in (3, 7):
+        yield f"M8[{days}D]", without_missing(far_days_of(days)), _moments(f"{days}D"), TIMES
 
 
 def dictionary_held() -> Iterator[Held]:
@@ -306,7 +309,7 @@ def _zeros(dtype: str, values: list[Any]) -> Any:
 def pandas_held() -> Iterator[Held]:
     """Go through columns of pandas frames."""
     for name, poison, build, fits in numpy_types():
-        if name in ("M8[D]", "f2", "g"):
+        if name.endswith("D]") or name in ("f2", "g"):
             continue
         yield Held("pandas", name, poison, partial(_as_series, build), fits)
     for bits in (8, 64):
@@ -319,9 +322,9 @@ def pandas_held() -> Iterator[Held]:
         yield Held("pandas", dtype, texts, _series(dtype), (Type.TEXT,), objects=is_loose)
     yield Held("pandas", "object", objects, lambda v: pd.Series(_loose(v)), tuple(Type), True)
     named = lambda v: pd.Series(pd.Categorical(pd.array(v, dtype="str")))  # noqa: E731
-    yield Held("pandas", "category", texts, named, (Type.TEXT,))
+    yield Held("pandas", "category", texts, named, tuple(Type), objects=True)
     whole = lambda v: pd.Series(pd.Categorical(pd.array(v, dtype="Int64")))  # noqa: E731
-    yield Held("pandas", "category of Int64", integers(64), whole, NUMBERS)
+    yield Held("pandas", "category of Int64", integers(64), whole, tuple(Type), objects=True)
     for name, poison, build, fits in arrow_types():
         if name != "null":
             yield Held("pandas", f"ArrowDtype {name}", poison, _arrow_series(build), fits)

@@ -81,6 +81,14 @@ READING: dict[str, Mutant] = {
     "days of numpy wrap around": _with(
         "dictionary M8[D]", frames, "_PLAIN_UNITS", [*frames._PLAIN_UNITS, ("D", 1)]
     ),
+    "multiples of days wrap around": _of(
+        "dictionary M8[3D]", entries.moments, "ticks = plain.view(np.int64)",
+        'ticks = plain.astype(f"M8[{unit}]").view(np.int64) // size',
+    ),
+    "categories have the type of their dtype": _of(
+        "pandas category of Int64", frames._from_categories,
+        "wanted.public and not loose", "not loose",
+    ),
     "decimals go through doubles": _of(
         "arrow decimal128(38, 0)", arrow._to_integer, "pa.types.is_decimal(array.type)", "False"
     ),
