@@ -284,8 +284,8 @@ def numpy_types() -> Iterator[tuple[str, Maker, Build, tuple[Type, ...]]]:
     for unit, rate in RATES.items():
         yield f"M8[{unit}]", without_missing(ticks(rate)), _moments(unit), TIMES
     yield "M8[D]", without_missing(far_days), _moments("D"), TIMES
-    for days in (3, 7):
-        yield f"M8[{days}D]", without_missing(far_days_of(days)), _moments(f"{days}D"), TIMES
+    for size in (3, 7):
+        yield f"M8[{size}D]", without_missing(far_days_of(size)), _moments(f"{size}D"), TIMES
 
 
 def dictionary_held() -> Iterator[Held]:

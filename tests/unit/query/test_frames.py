@@ -343,7 +343,7 @@ def test_one_category_more_changes_no_type_and_no_other_entry(more: list[Any]) -
 def test_moments_in_multiples_of_a_unit_do_not_wrap_around(unit: str) -> None:
     ticks = np.array([1, 2**62, -(2**62), 2**63 - 1, 3074457345618258603, -(2**63)], "i8")
     read = column(ticks.view(f"M8[{unit}]"), "timestamp").to_pylist()
-    one = np.datetime64(1, unit).astype("M8[us]").astype(datetime)
+    one = ticks[:1].view(f"M8[{unit}]").astype("M8[us]").tolist()[0]
     assert read == [one, *[None] * 5]
 
 
