@@ -272,16 +272,29 @@ def _check_ids(doors: list[Door]) -> None:
         for kind in (Type.INTEGER, Type.TEXT)
         if kind in door.accepted
     ]
-    tables = []
+    tables, taken = [], []
     for door, kind in roles:
         types = {WHOLE: Type.INTEGER, column_of(kind): kind}
         source = door.poisoned.source(types)
         columns = tuple(Column(name, held) for name, held in types.items())
-        tables.append(Table(f"{door.name}_{kind}", source, columns, unit=column_of(kind)))
+        table = Table(f"{door.name}_{kind}", source, columns, unit=column_of(kind))
+        if door.held.ids:
+            tables.append(table)
+            taken.append((door, kind))
+        elif not _is_refused(table):
+            door.fault(f"{kind}: ids are not refused")
     if tables:
         with closing(_engine(tables)) as engine:
-            for door, kind in roles:
+            for door, kind in taken:
                 _compare_ids(door, engine, kind)
+
+
+def _is_refused(table: Table) -> bool:
+    try:
+        _engine([table]).close()
+    except CatalogError:
+        return True
+    return False
 
 
 def _compare_ids(door: Door, engine: DuckdbEngine, kind: Type) -> None:

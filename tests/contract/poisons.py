@@ -162,6 +162,18 @@ def decimals(precision: int, scale: int) -> Maker:
     return make
 
 
+def crowded_decimals(precision: int, scale: int) -> Maker:
+    """Return decimals, and some of more digits that in few bits would be others of them."""
+
+    def make(random: Random, more: int) -> list[Pair]:
+        one = 10**scale
+        far = [2**16 + one, 2**17 + 7 * one, one - 2**16, 2**31 - 1, -(2**31), 10**9 + one]
+        far += [random.randint(10**precision, 2**31 - 1) for _ in range(more // 4)]
+        return decimals(precision, scale)(random, more) + [(value, Junk(value)) for value in far]
+
+    return make
+
+
 def days(random: Random, more: int) -> list[Pair]:
     """Return days as numbers from 1970 on, of 32 bits."""
     every = [0, -1, 1, 18_321, -719_162, -719_163, 2_932_896, 2_932_897, 2**31 - 1, -(2**31), 10**8]
@@ -173,6 +185,18 @@ def far_days(random: Random, more: int) -> list[Pair]:
     """Return days of 64 bits."""
     far = [2**32, 2**32 + 7, 2**40, 2**62, -(2**62), 2**63 - 1]
     return days(random, more) + [(day, Day(day)) for day in far]
+
+
+def far_days_of(size: int) -> Maker:
+    """Return multiples of some days, of 64 bits, of which some wrap around to days of our time."""
+
+    def make(random: Random, more: int) -> list[Pair]:
+        wrapped = [2**64 // size + near for near in (0, 1, 6_000)]
+        every = [tick for tick in wrapped if tick < 2**63]
+        every += [raw for raw, _ in far_days(random, more) if raw is not None]
+        return [(tick, Moment(tick * size * 86_400 * 10**9)) for tick in every]
+
+    return make
 
 
 def day_ticks(random: Random, more: int) -> list[Pair]:

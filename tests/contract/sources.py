@@ -26,10 +26,12 @@ from tests.contract.poisons import (
     WORDS,
     Maker,
     Pair,
+    crowded_decimals,
     day_ticks,
     days,
     decimals,
     far_days,
+    far_days_of,
     floats,
     integers,
     nul_texts,
@@ -45,6 +47,8 @@ from tests.contract.poisons import (
 )
 
 _WIDE = Context(prec=80)
+FEW_BITS = ("int8", "int16", "uint8", "uint16")  # which are stored in more
+BESIDE = ("FILE_ROW_NUMBER", "file_index", "filename", "rowid", "u", "n0", "place", "t0")
 RATES = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 Build: TypeAlias = Callable[[list[Any]], Any]  # a column of raw values
 
@@ -64,6 +68,8 @@ class Held:
     fits: tuple[Type, ...] = ()
     objects: bool = False
     parts: tuple[Held, ...] = ()  # of files of one table that have other types
+    ids: bool = True  # whether it is accepted for ids where it is for values
+    written: tuple[tuple[str, Any], ...] = ()  # how a file of it is written
 
     @property
     def label(self) -> str:
@@ -196,10 +202,17 @@ def parquet_held() -> Iterator[Held]:
             near = only(poison, lambda raw: raw is None or abs(raw) < 2**53)
             yield Held("parquet", name, near, build, fits)
             continue
-        yield Held("parquet", name, poison, build, fits)
+        few = name in FEW_BITS
+        yield Held("parquet", name, poison, build, fits, ids=not few)
+    for digits in (2, 4, 7, 9, 18):
+        arrow = pa.decimal128(digits, 1)
+        poison = crowded_decimals(digits, 1) if digits <= 4 else decimals(digits, 1)
+        name, form = f"{arrow} in numbers", (("store_decimal_as_integer", True),)
+        yield Held("parquet", name, poison, _decimal(arrow), NUMBERS, written=form)
     yield Held("parquet", "uuid", uuids, _uuid, (Type.TEXT,))
     dictionary = _dictionary(_viewed(pa.binary(), pa.string()))
     yield Held("parquet", "dictionary", without_missing(raw_texts), dictionary, (Type.TEXT,))
+    yield Held("parquet", "plain text", nul_texts, _arrow(pa.string()), (Type.TEXT,))
     for name, build in _refused_arrow():
         yield Held("parquet", name, _few, build)
 
@@ -210,8 +223,10 @@ _TOGETHER: tuple[tuple[tuple[str, ...], tuple[Type, ...]], ...] = (
     (("int64", "float32", "decimal128(38, 0)"), NUMBERS),
     (("decimal128(38, 10)", "decimal256(76, 30)"), NUMBERS),
     (("decimal128(38, 38)", "int16"), NUMBERS),
+    (("decimal128(4, 1) in numbers", "decimal128(38, 10)", "int64"), NUMBERS),
     (("string", "large_string", "dictionary"), (Type.TEXT,)),
     (("dictionary", "string_view"), (Type.TEXT,)),
+    (("string", "plain text"), (Type.TEXT,)),  # of which one is read otherwise in the end
     (("timestamp[us]", "timestamp[ms]", "timestamp[ns]"), TIMES),
     (("timestamp[ns]", "date32", "timestamp[us, tz=Europe/Berlin]"), TIMES),
     (("string", "int64"), ()),
@@ -226,7 +241,8 @@ def files_held() -> Iterator[Held]:
     single = {held.name: held for held in parquet_held()}
     for names, fits in _TOGETHER:
         parts = tuple(single[name] for name in names)
-        yield Held("files", " + ".join(names), _mixed(parts), list, fits, parts=parts)
+        ids = all(part.ids for part in parts)
+        yield Held("files", " + ".join(names), _mixed(parts), list, fits, parts=parts, ids=ids)
 
 
 def _mixed(parts: tuple[Held, ...]) -> Maker:
@@ -268,6 +284,8 @@ def numpy_types() -> Iterator[tuple[str, Maker, Build, tuple[Type, ...]]]:
     for unit, rate in RATES.items():
         yield f"M8[{unit}]", without_missing(ticks(rate)), _moments(unit), TIMES
     yield "M8[D]", without_missing(far_days), _moments("D"), TIMES
+    for size in (3, 7):
+        yield f"M8[{size}D]", without_missing(far_days_of(size)), _moments(f"{size}D"), TIMES
 
 
 def dictionary_held() -> Iterator[Held]:
@@ -291,7 +309,7 @@ def _zeros(dtype: str, values: list[Any]) -> Any:
 def pandas_held() -> Iterator[Held]:
     """Go through columns of pandas frames."""
     for name, poison, build, fits in numpy_types():
-        if name in ("M8[D]", "f2", "g"):
+        if name.endswith("D]") or name in ("f2", "g"):
             continue
         yield Held("pandas", name, poison, partial(_as_series, build), fits)
     for bits in (8, 64):
@@ -304,9 +322,9 @@ def pandas_held() -> Iterator[Held]:
         yield Held("pandas", dtype, texts, _series(dtype), (Type.TEXT,), objects=is_loose)
     yield Held("pandas", "object", objects, lambda v: pd.Series(_loose(v)), tuple(Type), True)
     named = lambda v: pd.Series(pd.Categorical(pd.array(v, dtype="str")))  # noqa: E731
-    yield Held("pandas", "category", texts, named, (Type.TEXT,))
+    yield Held("pandas", "category", texts, named, tuple(Type), objects=True)
     whole = lambda v: pd.Series(pd.Categorical(pd.array(v, dtype="Int64")))  # noqa: E731
-    yield Held("pandas", "category of Int64", integers(64), whole, NUMBERS)
+    yield Held("pandas", "category of Int64", integers(64), whole, tuple(Type), objects=True)
     for name, poison, build, fits in arrow_types():
         if name != "null":
             yield Held("pandas", f"ArrowDtype {name}", poison, _arrow_series(build), fits)
@@ -494,7 +512,8 @@ def _written(rows: Rows, path: Path) -> Written:
     if rows.held.kind == "parquet":
         whole = {name: pa.array(values, pa.int64()) for name, values in rows.plain.items()}
         file = path.with_suffix(".parquet")
-        pq.write_table(pa.table(whole | built), file, row_group_size=7)
+        form = dict(rows.held.written)
+        pq.write_table(_beside(whole | built), file, row_group_size=7, **form)
         return Written(ParquetFile(file))
     if rows.held.kind == "csv":
         text = path.with_suffix(".csv")
@@ -504,6 +523,16 @@ def _written(rows: Rows, path: Path) -> Written:
         return Written(CsvFile(text, encoding=encoding, quote=quote))
     frame = _frame(rows.held.kind, rows.plain, built)
     return Written(frame=frame)
+
+
+def _beside(columns: Mapping[str, Any]) -> Any:
+    """Return a table with columns beside that nobody declares, and that are called like others.
+
+    DuckDB has columns of its own in every file, and gives way where the file has one of that name.
+    """
+    many = len(next(iter(columns.values())))
+    others = {name: pa.array([0] * many, pa.int64()) for name in BESIDE}
+    return pa.table(others | dict(columns))
 
 
 def _several(rows: Rows, path: Path) -> Written:
@@ -520,7 +549,9 @@ def _several(rows: Rows, path: Path) -> Written:
         }
         folder = path / f"who={place}" / "n=x"
         folder.mkdir(parents=True)
-        pq.write_table(pa.table(whole | built), folder / "v_text=1.parquet", row_group_size=7)
+        form = dict(part.written)
+        file = folder / "v_text=1.parquet"
+        pq.write_table(_beside(whole | built), file, row_group_size=7, **form)
     return Written(ParquetFile(path / "*" / "*" / "*.parquet"))
 
 

@@ -40,7 +40,7 @@ def fewest(every: tuple[Held, ...], *, more: int = 0) -> int:
     """
     cases = 0
     for held in every:
-        ids = sum(kind in held.fits for kind in (Type.INTEGER, Type.TEXT))
+        ids = sum(held.ids and kind in held.fits for kind in (Type.INTEGER, Type.TEXT))
         cases += len(held.poison(dice(0), more)) * (2 * len(held.fits) + ids)
     return cases
 

@@ -293,6 +293,49 @@ def test_a_row_of_separators_takes_little_more_memory_than_its_bytes() -> None:
     assert peak < len(line)
 
 
+@given(st.text(alphabet='a,"\n\r', max_size=60), st.integers(1, 30), SIZES)
+def test_marks_that_no_row_can_use_change_nothing(text: str, piece: int, size: int) -> None:
+    plain = replace(SKIPPING, malformed="refuse")
+    wanted = [_told(text.encode(), source, size) for source in (SKIPPING, plain)]
+    assert wanted[0] == skipped(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_tokens, "PIECE", piece)
+        assert [_told(text.encode(), source, size) for source in (SKIPPING, plain)] == wanted
+
+
+def _told(body: bytes, source: CsvFile, size: int) -> list[Row] | str:
+    try:
+        return read(body, source, size)
+    except Malformed as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("by_line", [False, True])
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        (b'"x"' + b"," * (1 << 20), 4),
+        (b'"' + b"," * (1 << 20) + b'"', 1),
+        (b'"' + b'""' * (1 << 19) + b'"', 1),
+        (b'a,"' + b'"",' * (1 << 19) + b'"', 2),
+        (b"a," * (1 << 19) + b'"x"', 4),
+    ],
+)
+def test_a_row_of_marks_with_quotes_takes_little_more_memory_than_its_bytes(
+    line: bytes, cells: int, by_line: bool
+) -> None:
+    line += b"\n"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_tokens, "PIECE", 1 << 12)
+        tracemalloc.start()
+        rows = csv_tokens.rows_of(line, ",", '"', by_line=by_line, last=True, most=3)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert rows.many.tolist() == [cells]
+    assert not len(rows.bad)
+    assert peak < len(line)
+
+
 def test_headers_are_read_by_the_same_rules(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes('\N{ZERO WIDTH NO-BREAK SPACE}a,"b ""c"", d",e \r\n'.encode())

@@ -137,12 +137,13 @@ class Tables:
     def _column(self, table: Table, name: str, *, whole: bool = False) -> str:
         """Return a column in its declared type; ``whole`` is for ids.
 
-        Ids are opaque: where a file says that they are smaller than they are, an engine would pack
-        them in fewer bits, and make two of them one.
+        Ids that are no text are opaque: where a file says that they are smaller than they are, an
+        engine could pack them in fewer bits, and make two of them one. Of text an opaque expression
+        would take twice the time, and the engine is told to pack nothing.
         """
         column = self._declared(table, name)
         base = self.bases[table.name]
         held, is_id = base.held[column.name], column.name in base.ids
         text = normal(self.writer, column.name, column.type, held, is_id=is_id, whole=whole)
-        packed = whole and column.type is not Type.TEXT  # text is not packed by what a file says
+        packed = whole and column.type is not Type.TEXT
         return self.writer.dialect.opaque.format(text) if packed else text

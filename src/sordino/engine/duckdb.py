@@ -18,7 +18,7 @@ import duckdb
 from sordino.engine.compile import Statement, compile_bounded
 from sordino.engine.compile_tables import Tables
 from sordino.engine.dialect import DUCKDB
-from sordino.engine.duckdb_connection import Database
+from sordino.engine.duckdb_connection import BAD_TEXT, Database
 from sordino.engine.duckdb_sources import ARROW, narrowed, sources_of, view_name
 from sordino.engine.duckdb_trial import Trial, columns_of
 from sordino.engine.fan_out import join_keys, most_matches
@@ -47,7 +47,6 @@ _STATEMENTS = 8 * MEGABYTE  # of statements that are kept compiled
 _JOINS = 256  # of which it is kept how many public rows have one key
 _FEW = 5_000  # rows that are fetched as tuples
 _LOOK = 0.1  # seconds between two looks at the progress
-_BAD_TEXT = (duckdb.InvalidInputException, duckdb.ConversionException)  # what bad text may raise
 _FATAL = (duckdb.InternalException, duckdb.FatalException)  # after which nothing is answered
 
 
@@ -339,15 +338,16 @@ def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
 def _read(database: Database, reading: Callable[[], _T]) -> _T:
     """Return what is read; where text turns out not to be UTF-8, it is all read once more.
 
-    Then that text is missing. The outcome is that of all other rows, and only the time differs.
+    Then that text is missing. The outcome is that of all other rows, and only the time differs. It
+    ends, for each time there are more files that are known to have such text.
     """
-    patched = database.is_patched  # another thread may do it meanwhile
-    try:
-        return reading()
-    except _BAD_TEXT:
-        if patched or not database.patch():
-            raise
-    return reading()
+    while True:
+        known = database.broken  # another thread may find more meanwhile
+        try:
+            return reading()
+        except BAD_TEXT:
+            if not database.patch(known):
+                raise
 
 
 def _is_interrupt(error: Exception) -> bool:

@@ -39,14 +39,18 @@ _BEFORE = {  # the order of all settings matters: external access goes last but 
     "allow_community_extensions": False,
     "allow_unsigned_extensions": False,
     "perfect_ht_threshold": 17,  # bits of small keys that are grouped without hashing
-    # Its users report rows that vanish where joins filter what is still to be read.
-    "disabled_optimizers": "join_filter_pushdown",
+    # Its users report rows that vanish where joins filter what is still to be read. The other two
+    # believe what a file says of its values: text would be packed into as few bytes as that says.
+    "disabled_optimizers": (
+        "join_filter_pushdown,compressed_materialization,statistics_propagation"
+    ),
     # What is put on disk is encrypted, with a key that is in memory alone. DuckDB calls the
     # generator that draws it unsafe; the safe one is in an extension that would have to be
     # downloaded.
     "temp_file_encryption": True,
     "force_mbedtls_unsafe": True,
 }
+BAD_TEXT = (duckdb.InvalidInputException, duckdb.ConversionException)  # what bad text may raise
 _IDLE = 8  # connections that are kept for the next question
 
 
@@ -87,7 +91,7 @@ class Database:
         self._unloaded = dict(sources.loaded)
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._version = 0
-        self._patched = False
+        self._broken = frozenset[str]()
         self._lock = Lock()
         self._watching = Lock()
         self._process = os.getpid()
@@ -143,29 +147,44 @@ class Database:
 
     def _furnish(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Give a connection the tables: they are temporary, so each one has its own."""
-        for name, frame in (*self.doors.frames.items(), *self._frames.items()):
+        views, frames = dict(self.doors.views), dict(self.doors.frames)
+        for name, door in self.doors.parquet.items():
+            if self._broken:
+                views[name], others = door.patched(self._broken)
+                frames |= others
+        for name, frame in (*frames.items(), *self._frames.items()):
             connection.register(name, frame)
-        for name, text in self._views().items():
+        for name, text in views.items():
             connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {text}")
 
-    def _views(self) -> dict[str, str]:
-        return {**self.doors.views, **(self.doors.patched if self._patched else {})}
-
     @property
-    def is_patched(self) -> bool:
-        """Tell whether text that is not UTF-8 is read as missing."""
-        return self._patched
+    def broken(self) -> frozenset[str]:
+        """The Parquet files in which text was met that is not UTF-8; there it is missing."""
+        return self._broken
 
-    def patch(self) -> bool:
-        """Read text that is not UTF-8 as missing from now on; tell whether any could be."""
+    def patch(self, known: frozenset[str]) -> bool:
+        """Look for files with text that is not UTF-8, after those that are known; tell if any are.
+
+        They are read in another way from now on, in which such text is missing.
+        """
+        with WORK.passing(), self._cursor() as connection:
+            found = [
+                file
+                for door in self.doors.parquet.values()
+                for file, probe in door.probes.items()
+                if file not in self._broken and not _is_read(connection, probe)
+            ]
         with WORK.passing(), self._watching, self._lock:
-            if self._patched or not self.doors.patched:
-                return self._patched
-            self._patched = True
-            self._version += 1  # those that are lent are not taken back
-            for connection in (*self._idle, self._watched):
-                self._furnish(connection)
-            return True
+            if not self._broken.issuperset(found):
+                self._broken |= frozenset(found)
+                self._version += 1  # those that are lent are not taken back
+                for connection in (*self._idle, self._watched):
+                    self._furnish(connection)
+            return self._broken != known
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            return self._root.cursor()
 
     def look(self) -> Doors:
         """Look at the schemas of all sources as they are now."""
@@ -269,6 +288,15 @@ class Database:
                 connection.close()
             self._idle.clear()
         self._cleanup()
+
+
+def _is_read(connection: duckdb.DuckDBPyConnection, probe: str) -> bool:
+    """Tell whether all text of a file can be read."""
+    try:
+        connection.execute(probe).fetchall()
+    except BAD_TEXT:
+        return False
+    return True
 
 
 def read_typed(

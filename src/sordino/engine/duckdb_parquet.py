@@ -9,23 +9,40 @@ read by a SELECT of its own that turns its columns into the declared types.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
 
-from sordino.engine.bases import Base, check_fit, normal
+from sordino.engine.bases import MOMENTS, Base, check_fit, normal
 from sordino.engine.dialect import DUCKDB, literal, quoted
 from sordino.engine.duckdb_careful import CarefulFiles
 from sordino.engine.duckdb_types import held_of
 from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
 from sordino.errors import CatalogError
-from sordino.query.catalog import Column, Table
+from sordino.query.catalog import Table
 
 _INT96 = "INT96"
-_WIDEST = 38  # digits of a DECIMAL; DuckDB reads those with more as doubles
+_TEXT = "VARCHAR"
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\d+\)")
+_BYTES = ((4, 2), (9, 4), (18, 8), (38, 16))  # in which DuckDB keeps decimals, by their digits
+_FEW_BITS = re.compile(r"IntType\(bitWidth=(\x08|\x10|8|16),")  # DuckDB shows the bare byte
+_SIZES = {"INT32": 4, "INT64": 8}
+_NARROW = ("TINYINT", "SMALLINT", "UTINYINT", "USMALLINT")
+_MOMENT = ("INT64", _INT96)
+_STORED = {  # how a type may be stored; where it is not so, bytes of other rows could be read
+    **dict.fromkeys((*_NARROW, "INTEGER", "UINTEGER", "DATE"), ("INT32",)),
+    **dict.fromkeys(("BIGINT", "UBIGINT"), ("INT64",)),
+    **dict.fromkeys((*MOMENTS,), _MOMENT),
+    "FLOAT": ("FLOAT", "FIXED_LEN_BYTE_ARRAY"),
+    "BOOLEAN": ("BOOLEAN",),
+    "VARCHAR": ("BYTE_ARRAY",),
+    "UUID": ("FIXED_LEN_BYTE_ARRAY",),
+}
+_LENGTHS = {"FLOAT": 2, "UUID": 16}  # of what is stored in bytes
 _CODECS = (None, "UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4_RAW")
 _FOOTER = (
     "name",
@@ -35,6 +52,7 @@ _FOOTER = (
     "logical_type",
     "duckdb_type",
     "precision",
+    "type_length",
 )
 
 
@@ -48,33 +66,94 @@ class _Entry:
     logical: str | None
     held: str
     digits: int | None
+    length: int | None  # in bytes, where it is fixed
     is_split: bool = False  # of fixed length, and its bytes are apart, which DuckDB does not read
 
     @property
     def is_careful(self) -> bool:
         """Tell whether DuckDB would convert it on the way, and fail or round where it does not fit.
 
-        Milliseconds beyond all microseconds fail, and long decimals would become doubles.
+        Milliseconds beyond all microseconds fail. Decimals that are stored in more bytes than
+        DuckDB keeps them in lose the others, or fail, and long ones would become doubles.
         """
         milliseconds = self.converted == "TIMESTAMP_MILLIS" or "MILLIS=Milli" in (
             self.logical or ""
         )
-        return milliseconds or (self.digits or 0) > _WIDEST or self.is_split
+        decimal = _DECIMAL.fullmatch(self.held)
+        if decimal:
+            most = next(size for digits, size in _BYTES if int(decimal[1]) <= digits)
+            stored = _SIZES.get(str(self.physical), self.length)
+            return self.is_split or stored is None or stored > most
+        long = self.held == "DOUBLE" and self.physical != "DOUBLE"
+        return milliseconds or long or self.is_split
+
+    @property
+    def is_narrow(self) -> bool:
+        """Tell whether whole numbers are stored in more bits than their type has.
+
+        DuckDB and Arrow both leave the others out, so that two numbers could become one.
+        """
+        return self.held in _NARROW or bool(_FEW_BITS.search(self.logical or ""))
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether it is stored as values of its type are."""
+        is_stored = self.physical in _STORED.get(self.held, (self.physical,))
+        in_bytes = self.physical == "FIXED_LEN_BYTE_ARRAY" and self.held in _LENGTHS
+        return is_stored and (not in_bytes or self.length == _LENGTHS[self.held])
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetDoor:
     """How a table of Parquet files is read.
 
-    ``view`` is a SELECT of the declared columns. ``patched`` is another that gives the same rows
-    also where text is not UTF-8: that text is missing. ``frames`` are what they read from besides
-    files, by name.
+    ``view`` is a SELECT of the declared columns. ``frames`` are what it reads from besides files,
+    by name.
     """
 
+    table: Table
     view: str
-    patched: str
     base: Base
     frames: Mapping[str, Any] = field(repr=False)
+    parts: tuple[_Part, ...] = field(repr=False)
+    is_settled: bool  # the view casts to the declared types, for its parts have others
+
+    @property
+    def probes(self) -> dict[str, str]:
+        """Return, for each file with text that DuckDB reads, a SELECT that reads all of its text.
+
+        It fails if some of it is not UTF-8. Of what is read the engine knows nothing beforehand.
+        """
+        found: dict[str, str] = {}
+        for part in self.parts:
+            texts = [DUCKDB.opaque.format(quoted(part.names[place])) for place in part.places]
+            if texts:
+                read = f"bit_xor(hash({', '.join(texts)}))"
+                found |= {file: select([read], _scan([file])) for file in part.files}
+        return found
+
+    def patched(self, broken: frozenset[str]) -> tuple[str, dict[str, Any]]:
+        """Return a view in which text of some files may be anything, and what it reads from.
+
+        These files are read through Arrow, where text that is not UTF-8 is missing. All else is the
+        same, and so are the types of all columns.
+        """
+        frames = dict(self.frames)
+        views: list[str] = []
+        for part in self.parts:
+            stay = [file for file in part.files if file not in broken]
+            if len(stay) == len(part.files) or not part.places:
+                views.append(self._shown(part, part.view))
+                continue
+            if stay:
+                views.append(self._shown(part, part.read(stay)))
+            gone = tuple(file for file in part.files if file in broken)
+            frames[part.spare] = CarefulFiles(self.table, gone, part.names, texts=part.places)
+            views.append(self._shown(part, select(_names(self.table), part.spare)))
+        return "\nUNION ALL\n".join(views), frames
+
+    def _shown(self, part: _Part, view: str) -> str:
+        return _settled(self.table, view, part.held, self.base.ids) if self.is_settled else view
 
 
 def parquet_door(
@@ -94,11 +173,8 @@ def parquet_door(
         part = _part(connection, table, f"{name}p{place}", alike, schema)
         for column, entry in zip(table.columns, schema, strict=True):
             is_id = column.name in ids
-            if is_id and entry.physical == _INT96:
-                raise CatalogError(
-                    f"column {column.name!r} of table {table.name!r} holds ids, but in the file "
-                    f"{alike[0]!r} it is of type INT96, of which some stand for one moment"
-                )
+            if is_id:
+                _check_id(table, column.name, alike[0], entry)
             try:
                 check_fit(table.name, column.name, column.type, part.held[column.name], is_id=is_id)
             except CatalogError as error:
@@ -107,21 +183,46 @@ def parquet_door(
         parts.append(part)
     if len(parts) == 1:
         (part,) = parts
-        return ParquetDoor(part.view, part.patched, Base(name, part.held, ids), frames)
+        base = Base(name, part.held, ids)
+        return ParquetDoor(table, part.view, base, frames, (part,), is_settled=False)
     views = "\nUNION ALL\n".join(_settled(table, part.view, part.held, ids) for part in parts)
-    patched = "\nUNION ALL\n".join(_settled(table, part.patched, part.held, ids) for part in parts)
     declared = {column.name: DUCKDB.types[column.type] for column in table.columns}
-    return ParquetDoor(views, patched, Base(name, declared, ids), frames)
+    base = Base(name, declared, ids)
+    return ParquetDoor(table, views, base, frames, tuple(parts), is_settled=True)
+
+
+def _check_id(table: Table, column: str, file: str, entry: _Entry) -> None:
+    """Refuse ids of types in which several stored values may be one."""
+    said = f"column {column!r} of table {table.name!r} holds ids, but in the file {file!r} it is "
+    if entry.physical == _INT96:
+        raise CatalogError(f"{said}of type INT96, of which some stand for one moment")
+    if entry.is_narrow:
+        raise CatalogError(
+            f"{said}of whole numbers of 8 or 16 bits, which are stored in 32 of which only those "
+            "are read; write it with 32 or 64 bits"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How files of one schema are read, and which types their declared columns have."""
+    """How files of one schema are read, and which types their declared columns have.
+
+    ``names`` are those that the files have for the declared columns, and ``places`` are of those
+    that DuckDB reads as text. ``spare`` is what files are called that are read otherwise.
+    """
 
     view: str
-    patched: str
     held: Mapping[str, str]
     frames: Mapping[str, Any]
+    files: tuple[str, ...]
+    chosen: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    places: frozenset[int] = frozenset()
+    spare: str = ""
+
+    def read(self, files: Iterable[str]) -> str:
+        """Return a SELECT of the declared columns of some files, read by DuckDB."""
+        return select(self.chosen, _scan(files))
 
 
 def _part(
@@ -131,54 +232,48 @@ def _part(
     files: list[str],
     entries: tuple[_Entry, ...],
 ) -> _Part:
+    names = tuple(entry.name for entry in entries)
     if any(entry.is_careful for entry in entries):
-        reader = CarefulFiles(table, tuple(files), tuple(entry.name for entry in entries))
-        connection.register(name, reader)
-        view = select([quoted(column.name) for column in table.columns], name)
-        return _Part(view, view, _held(connection, view), {name: reader})
-    columns = list(zip(table.columns, entries, strict=True))
-    source = _scan(files)
-    view = select(
-        [f"{quoted(entry.name)} AS {quoted(column.name)}" for column, entry in columns], source
-    )
-    held = _held(connection, view)
-    return _Part(view, _patched(files, columns, held), held, {})
+        return _careful(connection, table, name, files, names)
+    columns = list(zip(table.columns, names, strict=True))
+    chosen = tuple(f"{quoted(held)} AS {quoted(column.name)}" for column, held in columns)
+    part = _Part(select(chosen, _scan(files)), {}, {}, tuple(files), chosen, names)
+    held = _held(connection, part.view)
+    texts = frozenset(place for place, kind in enumerate(held.values()) if kind == _TEXT)
+    if texts:
+        spare = f"{name}x"
+        connection.register(spare, CarefulFiles(table, tuple(files[:1]), names, texts=texts))
+        if _held(connection, select(_names(table), spare)) != held:  # there must be one type
+            return _careful(connection, table, name, files, names)
+        part = replace(part, places=texts, spare=spare)
+    return replace(part, held=held)
 
 
-def _scan(files: Iterable[str], validation: str = "strict") -> str:
+def _careful(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    files: list[str],
+    names: tuple[str, ...],
+) -> _Part:
+    """Return how files are read through Arrow."""
+    reader = CarefulFiles(table, tuple(files), names)
+    connection.register(name, reader)
+    view = select(_names(table), name)
+    return _Part(view, _held(connection, view), {name: reader}, tuple(files))
+
+
+def _names(table: Table) -> list[str]:
+    return [quoted(column.name) for column in table.columns]
+
+
+def _scan(files: Iterable[str]) -> str:
     """Return a scan of files that takes nothing from the names of folders."""
     listed = ", ".join(map(literal, files))
     return (
         f"read_parquet([{listed}], hive_partitioning = false, union_by_name = false, "
-        f"int96_as = 'timestamp', can_have_nan = true, utf8_validation = '{validation}')"
+        "int96_as = 'timestamp', can_have_nan = true, utf8_validation = 'strict')"
     )
-
-
-def _patched(
-    files: list[str], columns: list[tuple[Column, _Entry]], held: Mapping[str, str]
-) -> str:
-    """Return a SELECT in which text that is not UTF-8 is missing, and all else is the same.
-
-    Where bytes are no text, one way of reading leaves them out and the other puts question marks,
-    so the lengths of what they read tell whether all of it was text.
-    """
-    texts = [entry for column, entry in columns if held[column.name] == "VARCHAR"]
-    if not texts:
-        return select(
-            [f"{quoted(entry.name)} AS {quoted(column.name)}" for column, entry in columns],
-            _scan(files),
-        )
-    place = ["file_index", "file_row_number"]
-    lengths = [f"strlen({quoted(entry.name)}) AS n{number}" for number, entry in enumerate(texts)]
-    marked = inner(select([*place, *lengths], _scan(files, "replace")))
-    chosen = []
-    for column, entry in columns:
-        text = f"a.{quoted(entry.name)}"
-        if entry in texts:
-            text = f"CASE WHEN strlen({text}) = b.n{texts.index(entry)} THEN {text} END"
-        chosen.append(f"{text} AS {quoted(column.name)}")
-    on = " AND ".join(f"a.{name} = b.{name}" for name in place)
-    return select(chosen, f"{_scan(files, 'ignore')} AS a JOIN {marked} AS b ON {on}")
 
 
 def _settled(table: Table, view: str, held: Mapping[str, str], ids: frozenset[str]) -> str:
@@ -252,8 +347,9 @@ def _top(rows: list[tuple[Any, ...]]) -> list[_Entry]:
     entries: list[_Entry] = []
     place = 1
     while place < len(rows):
-        name, physical, _, converted, logical, held, digits = rows[place]
-        entries.append(_Entry(name, physical, converted, logical, str(held), digits))
+        name, physical, _, converted, logical, held, digits, length = rows[place]
+        length = None if length is None else int(length)
+        entries.append(_Entry(name, physical, converted, logical, str(held), digits, length))
         left = 1
         while left:  # past all that is within it
             left += (rows[place][2] or 0) - 1
@@ -281,6 +377,11 @@ def _declared(table: Table, file: str, entries: list[_Entry]) -> tuple[_Entry, .
             raise CatalogError(
                 f"table {table.name!r}: the file {file!r} has no column {column.name!r}; it has "
                 f"{', '.join(entry.name for entry in entries)}"
+            )
+        if not alike[0].fits:
+            raise CatalogError(
+                f"table {table.name!r}: in the file {file!r} the column {column.name!r} is of type "
+                f"{alike[0].held}, which is not what is stored there; write the file anew"
             )
         chosen.append(alike[0])
     return tuple(chosen)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from sordino.engine.bases import Base, check_fit, id_columns, normal
 from sordino.engine.dialect import DUCKDB, quoted
 from sordino.engine.duckdb_attached import attached_door
-from sordino.engine.duckdb_parquet import parquet_door
+from sordino.engine.duckdb_parquet import ParquetDoor, parquet_door
 from sordino.engine.duckdb_types import held_of
 from sordino.engine.select import select
 from sordino.engine.writer import Writer
@@ -64,14 +64,14 @@ class Sources:
 class Doors:
     """How the tables of a catalog are read, as their schemas are now.
 
-    ``views`` are made on every connection from SQL, and ``frames`` are handed to it. Those that are
-    ``patched`` have names among them, and read text that is not UTF-8 as missing, in more time.
+    ``views`` are made on every connection from SQL, and ``frames`` are handed to it. ``parquet``
+    are those of Parquet files, some of which can be read in another way.
     """
 
     views: Mapping[str, str]
-    patched: Mapping[str, str]
     bases: Mapping[str, Base]
     frames: Mapping[str, Any] = field(repr=False, compare=False)
+    parquet: Mapping[str, ParquetDoor] = field(repr=False, compare=False)
 
 
 def sources_of(catalog: Catalog) -> Sources:
@@ -105,7 +105,7 @@ def sources_of(catalog: Catalog) -> Sources:
 def doors_of(sources: Sources, connection: duckdb.DuckDBPyConnection) -> Doors:
     """Look at the schemas of all sources, refuse what does not fit, and say how each is read."""
     views: dict[str, str] = {}
-    patched: dict[str, str] = {}
+    parquet: dict[str, ParquetDoor] = {}
     bases: dict[str, Base] = {}
     frames: dict[str, Any] = {}
     for place, table in enumerate(sources.catalog.tables):
@@ -115,8 +115,7 @@ def doors_of(sources: Sources, connection: duckdb.DuckDBPyConnection) -> Doors:
                 door = parquet_door(connection, table, name, sources.of[table.name], ids)
                 views[name], bases[table.name] = door.view, door.base
                 frames |= door.frames
-                if door.patched != door.view:
-                    patched[name] = door.patched
+                parquet[name] = door
             case DuckdbTable(table=inside):
                 database = sources.databases[sources.of[table.name][0]]
                 views[name], bases[table.name] = attached_door(
@@ -128,7 +127,7 @@ def doors_of(sources: Sources, connection: duckdb.DuckDBPyConnection) -> Doors:
                 bases[table.name] = _frame_base(connection, table, name, sources, ids)
             case _:
                 assert_never(table.source)
-    return Doors(views, patched, bases, frames)
+    return Doors(views, bases, frames, parquet)
 
 
 def _check_texts(table: Table, ids: frozenset[str]) -> None:

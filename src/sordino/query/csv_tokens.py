@@ -56,20 +56,20 @@ class _Quotes:
     """Which marks are quotes, and which marks stand inside of a quoted cell.
 
     A quote counts as inside if it opens a cell, or is the second of two. ``joined`` are the marks
-    that another mark follows at once.
+    that another mark follows at once, ``after`` those that follow one at once, and ``repeated``
+    those that follow a quote at once. Which marks were left out does not matter for them.
     """
 
     are: Flags
     inside: Flags
     joined: Flags
+    after: Flags
+    repeated: Flags
 
     @property
     def second(self) -> Places:
         """The quotes that are the second of two, and belong to a value."""
-        flags = self.are & self.inside
-        flags[1:] &= self.are[:-1] & self.joined[:-1]
-        flags[:1] = False
-        return np.flatnonzero(flags)
+        return np.flatnonzero(self.are & self.inside & self.repeated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,9 @@ def _after(places: Places) -> Places:
 def _marked(block: bytes, separator: str, quote: str, *, by_line: bool, most: int | None) -> _Marks:
     data = np.frombuffer(block, np.uint8)
     quoting = bool(quote) and quote.encode() in block
-    if most is not None and not quoting and len(data) > 2 * PIECE:
+    if most is not None and len(data) > 2 * PIECE:
+        if quoting:
+            return _first_marks(data, separator, quote, by_line=by_line, most=most)
         places = _first_places(data, separator, most)
         return _Marks(data, places, data[places] == _LF, None, by_line)
     signs = _signs(data, separator)
@@ -151,13 +153,29 @@ def _marked(block: bytes, separator: str, quote: str, *, by_line: bool, most: in
     if not quoting:
         return _Marks(data, places, feeds, None, by_line)
     quotes = kinds == ord(quote)
-    odd = np.logical_xor.accumulate(quotes)
-    if by_line:  # quotes are counted from the beginning of each line
-        before = np.concatenate([np.zeros(1, bool), odd[feeds]])
-        odd ^= before[np.cumsum(feeds) - feeds]
+    odd, _ = _inside(quotes, feeds, before=False, by_line=by_line)
     joined = np.zeros(len(places), bool)
     joined[:-1] = places[1:] - places[:-1] == 1
-    return _Marks(data, places, feeds, _Quotes(quotes, odd, joined), by_line)
+    after = np.zeros(len(places), bool)
+    after[1:] = joined[:-1]
+    repeated = after.copy()
+    repeated[1:] &= quotes[:-1]
+    return _Marks(data, places, feeds, _Quotes(quotes, odd, joined, after, repeated), by_line)
+
+
+def _inside(quotes: Flags, feeds: Flags, *, before: bool, by_line: bool) -> tuple[Flags, bool]:
+    """Tell which marks have an odd number of quotes up to them, and whether the next would.
+
+    ``before`` tells it of those before the first one. If lines stand for themselves, quotes are
+    counted from the beginning of each.
+    """
+    odd = np.logical_xor.accumulate(quotes)
+    if not by_line:
+        odd ^= before
+        return odd, bool(odd[-1]) if len(odd) else before
+    starts = np.concatenate([np.array([before]), odd[feeds]])
+    last = bool(odd[-1] ^ starts[-1]) if len(odd) else before
+    return odd ^ starts[np.cumsum(feeds) - feeds], last
 
 
 def _signs(data: Bytes, separator: str) -> Flags:
@@ -185,6 +203,48 @@ def _first_places(data: Bytes, separator: str, most: int) -> Places:
         kept.append(start + places[feeds | (order - feed[:-1] <= most)])
         seen = len(places) - 1 - int(feed[-1])
     return np.concatenate(kept)
+
+
+def _first_marks(data: Bytes, separator: str, quote: str, *, by_line: bool, most: int) -> _Marks:
+    """Return marks as above, where there are quotes, and leave out what no row can use.
+
+    That is separators inside of quotes, those after the first of a row, and, of quotes that stand
+    two and two within a cell, all after the first two.
+    """
+    found: list[tuple[Places, Flags]] = []
+    odd, seen = False, 0  # whether a piece begins inside of quotes, and separators of its row
+    step = max(PIECE // 4, 1)  # more is known of each mark than above
+    for start in range(0, len(data), step):
+        piece = data[start : start + step]
+        signs = _signs(piece, separator)
+        signs |= piece == ord(quote)
+        places = np.flatnonzero(signs)
+        if not len(places):
+            continue
+        kinds = piece[places]
+        feeds, quotes = kinds == _LF, kinds == ord(quote)
+        inside, odd = _inside(quotes, feeds, before=odd, by_line=by_line)
+        ends = feeds if by_line else feeds & ~inside
+        between = ~(feeds | quotes | inside)
+        order = seen + np.cumsum(between)
+        ended = np.maximum.accumulate(np.where(ends, order, 0))  # those of rows before
+        seen = int(order[-1] - ended[-1])
+        kept = feeds | quotes | (between & (order - ended <= most))
+        places, inside, quotes = start + places[kept], inside[kept], quotes[kept]
+        second = quotes & inside & (places > 0) & (data[places - 1] == ord(quote))
+        again = np.zeros(len(places), bool)
+        again[2:] = second[2:] & second[:-2]
+        again[:-1] |= again[1:]
+        found.append((places[~again], inside[~again]))
+    places, inside = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    kinds = data[places]
+    sides = [data[np.clip(places + side, 0, len(data) - 1)] for side in (-1, 1)]
+    before, behind = (_signs(side, separator) | (side == ord(quote)) for side in sides)
+    before &= places > 0
+    behind &= places < len(data) - 1
+    repeated = before & (sides[0] == ord(quote))
+    quoted = _Quotes(kinds == ord(quote), inside, behind, before, repeated)
+    return _Marks(data, places, kinds == _LF, quoted, by_line)
 
 
 def _lines(marks: _Marks, final: Places) -> tuple[Places, int]:
@@ -217,9 +277,7 @@ def _bad_lines(marks: _Marks, end: int) -> tuple[Places, Places]:
         return places[:0], places[:0]
     if not marks.by_line:
         end = max(end, len(data) - 2)  # by then the two bytes after each mark are there
-    alone = quotes.are & quotes.inside
-    alone[1:] &= ~quotes.joined[:-1]
-    alone[:1] &= places[:1] > 0
+    alone = quotes.are & quotes.inside & ~quotes.after & (places > 0)
     loose = places[quotes.are & ~quotes.inside & ~quotes.joined]
     near, far = (np.minimum(loose + step, len(data) - 1) for step in (1, 2))
     loose = loose[(data[near] != _CR) | (data[far] != _LF)]

@@ -27,6 +27,10 @@ _Number: TypeAlias = "int | float | Decimal | Fraction | np.longdouble"
 _NUL = "\0"
 _MOST_BITS = 4096  # of a number that is an id: all doubles have fewer
 _MOST_DIGITS = 1200
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # years 1 to 9999, from 1970
+_IN_A_DAY = {"D": 1, "h": 24, "m": 1440} | {
+    unit: 86_400 * rate for unit, rate in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
+}
 
 
 def read_entries(kind: Type, values: Iterable[object]) -> list[Value]:
@@ -42,12 +46,24 @@ def read_entries(kind: Type, values: Iterable[object]) -> list[Value]:
 
 
 def moments(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return moments of any unit as microseconds; those outside the years 1 to 9999 are missing."""
-    coarse = np.datetime_data(values.dtype)[0] in ("Y", "M", "W")
-    days = values if coarse else values.astype("M8[D]")
-    first, last = (np.datetime64(day).astype(days.dtype) for day in ("0001-01-01", "9999-12-31"))
-    inside = (days >= first) & (days <= last)
-    return np.where(inside, values, np.datetime64("NaT")).astype("M8[us]")
+    """Return moments as microseconds; those outside the years 1 to 9999 are missing.
+
+    That is tested in the unit that they are in, because numpy wraps around when it leaves one.
+    Units may be multiples, such as three days; of the fine ones there must be at most 10**9 in a
+    second.
+    """
+    unit, size = np.datetime_data(values.dtype)
+    if unit in _IN_A_DAY:
+        low, high = _FIRST_DAY * _IN_A_DAY[unit], (_LAST_DAY + 1) * _IN_A_DAY[unit] - 1
+    else:
+        ends = (np.datetime64(day).astype(f"M8[{unit}]") for day in ("0001-01-01", "9999-12-31"))
+        low, high = (int(end.astype(np.int64)) for end in ends)
+    first = -(-max(low, LEAST_INTEGER + 1) // size)
+    last = min(high, LARGEST_INTEGER) // size
+    plain = values.astype(values.dtype.newbyteorder("="))
+    ticks = plain.view(np.int64)
+    inside = (ticks >= first) & (ticks <= last)
+    return np.where(inside, plain, np.datetime64("NaT")).astype("M8[us]")
 
 
 def _entry(read: Callable[[Any], Value], value: object) -> Value:

@@ -29,6 +29,7 @@ _SAYS_NOTHING = "tells nothing of its type; say it, as in types={{{!r}: 'text'}}
 _UNSUPPORTED = "is not supported; convert it, or leave the column out"
 _OTHER_FRAME = "; another library's frame may be turned into an Arrow table first"
 _PLAIN_UNITS = [(unit, 1) for unit in ("s", "ms", "us", "ns")]  # those that Arrow has
+_TOO_FINE = ("ps", "fs", "as")  # in which no year but a few around 1970 can be told
 _ANY_LENGTH = {"string": "large_string"}  # where a text may stand many times over
 _MASKED = [f"{sign}Int{bits}Dtype" for sign in ("", "U") for bits in (8, 16, 32, 64)]
 _PANDAS_DTYPES = frozenset(  # of which Arrow takes the values as they are, and guesses nothing
@@ -285,7 +286,8 @@ def _from_numpy(wanted: _Wanted, values: np.ndarray[Any, Any]) -> Any:
     if values.dtype.kind in "OUT":
         known = wanted if values.dtype.kind == "O" else wanted.or_else(Type.TEXT)
         return _one_by_one(known, values.tolist(), f"dtype {values.dtype}")
-    if values.dtype.kind not in "biufM" or values.dtype == np.dtype("M8"):
+    too_fine = values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in _TOO_FINE
+    if values.dtype.kind not in "biufM" or values.dtype == np.dtype("M8") or too_fine:
         raise CatalogError(f"dtype {values.dtype} {_UNSUPPORTED}")
     if values.dtype.kind in "iuf" and wanted.implied is not Type.TEXT and not wanted.public:
         # numpy has no missing integers: with one missing entry they are floats. Whether they are is
@@ -337,15 +339,30 @@ def _from_pandas(wanted: _Wanted, series: Any) -> Any:
 
 
 def _from_categories(wanted: _Wanted, series: Any) -> Any:
-    """Return categories, which are read like any column, at the places that have them."""
+    """Return categories at the places that have them; they are text if nothing says what they are.
+
+    Of which dtype they are is data: one category more may change it. So they are read one by one,
+    like a column of Python objects. Public categories are read like any column.
+    """
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     held = getattr(series, "array", series)
-    if _is_loose(held.categories.dtype):
-        wanted = wanted.or_else(Type.TEXT)
-    categories = _from_pandas(wanted._replace(public=True), held.categories)
+    loose = _is_loose(held.categories.dtype)
+    if wanted.public and not loose:
+        categories = _from_pandas(wanted, held.categories)
+    else:
+        _check_dtype(held.categories.dtype)
+        known = wanted.or_else(wanted.implied or Type.TEXT)
+        categories = _one_by_one(known, held.categories.tolist(), "a category")
     places = pa.array(held.codes, mask=held.codes < 0)
     return categories.cast(_ANY_LENGTH.get(str(categories.type), categories.type)).take(places)
+
+
+def _check_dtype(dtype: Any) -> None:
+    """Refuse a dtype of pandas whose values mean nothing here, such as intervals."""
+    if isinstance(dtype, np.dtype) or _is_loose(dtype) or type(dtype).__name__ in _PANDAS_DTYPES:
+        return
+    raise CatalogError(f"dtype {type(dtype).__name__} {_UNSUPPORTED}")
 
 
 def _is_loose(dtype: Any) -> bool:
@@ -387,7 +404,6 @@ def _refuse_unit(held: Any, frame: object, unit: str) -> None:
         )
     column = _columns(frame)[unit]
     kind = getattr(column, "dtype", getattr(column, "type", ""))
-    kind = getattr(getattr(kind, "categories", None), "dtype", kind)
     if "uint64" in str(kind).casefold():
         raise CatalogError(
             f"the unit column {unit!r} is of type uint64, whose larger half does not fit into 64 "

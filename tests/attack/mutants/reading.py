@@ -10,8 +10,10 @@ from unittest import mock
 
 from sordino.engine import (
     bases,
+    duckdb,
     duckdb_attached,
     duckdb_careful,
+    duckdb_connection,
     duckdb_parquet,
     scalars,
 )
@@ -78,6 +80,14 @@ READING: dict[str, Mutant] = {
     ),
     "days of numpy wrap around": _with(
         "dictionary M8[D]", frames, "_PLAIN_UNITS", [*frames._PLAIN_UNITS, ("D", 1)]
+    ),
+    "multiples of days wrap around": _of(
+        "dictionary M8[3D]", entries.moments, "ticks = plain.view(np.int64)",
+        'ticks = plain.astype(f"M8[{unit}]").view(np.int64) // size',
+    ),
+    "categories have the type of their dtype": _of(
+        "pandas category of Int64", frames._from_categories,
+        "wanted.public and not loose", "not loose",
     ),
     "decimals go through doubles": _of(
         "arrow decimal128(38, 0)", arrow._to_integer, "pa.types.is_decimal(array.type)", "False"
@@ -148,11 +158,40 @@ READING: dict[str, Mutant] = {
         "parquet timestamp[ms]", duckdb_parquet._Entry, "is_careful", property(lambda _: False)
     ),
     "broken text gets question marks": _of(
-        "parquet string", duckdb_parquet._scan, "'{validation}'", "'replace'"
+        "parquet string", duckdb_parquet._scan, "'strict'", "'replace'"
     ),
     "broken text loses what is broken": _of(
-        "parquet string", duckdb_parquet._patched,
-        "CASE WHEN strlen({text}) = b.n{texts.index(entry)} THEN {text} END", "{text}",
+        "parquet string", duckdb_parquet._scan, "'strict'", "'ignore'"
+    ),
+    "broken text is not looked for": _of(
+        "parquet string", duckdb_connection._is_read, "return False", "return True"
+    ),
+    "broken text ends a question": _of(
+        "parquet string", duckdb._read, "if not database.patch(known):", "if True:"
+    ),
+    "files of broken text are read twice": _of(
+        "files string + plain text", duckdb_parquet.ParquetDoor.patched,
+        "part.read(stay)", "part.view",
+    ),
+    "files without broken text are lost": _of(
+        "files string + plain text", duckdb_parquet.ParquetDoor.patched, "if stay:", "if not stay:"
+    ),
+    "broken text is taken as it is": _of(
+        "parquet string", duckdb_careful._text, "return _settled(array, Type.TEXT)",
+        "return array.cast(pa.large_binary()).view(pa.large_string())",
+    ),
+    "decimals in too many bits are left to DuckDB": _with(
+        "parquet decimal128(4, 1) in numbers", duckdb_parquet, "_SIZES", {"INT32": 1, "INT64": 1}
+    ),
+    "decimals may have more digits than they say": _of(
+        "parquet decimal128(4, 1) in numbers", arrow._decimals,
+        "_where(pc.and_(pc.greater_equal(wide, low), pc.less_equal(wide, high)), wide)", "wide",
+    ),
+    "ids may have few bits": _with(
+        "parquet int16", duckdb_parquet._Entry, "is_narrow", property(lambda _: False)
+    ),
+    "text in dictionaries is looked at by Arrow": _of(
+        "parquet dictionary", duckdb_careful._opened, "binary_type=pa.large_binary()", ""
     ),
     "long decimals go through doubles": _of(
         "parquet decimal256(76, 0)", duckdb_careful._kind,

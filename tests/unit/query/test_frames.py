@@ -19,7 +19,7 @@ from pandas.api.extensions import (  # type: ignore[import-untyped]
 
 from sordino.errors import CatalogError
 from sordino.query.catalog import Catalog, Frame
-from sordino.query.frames import frame_catalog, to_arrow
+from sordino.query.frames import frame_catalog, public_table, to_arrow
 from sordino.query.types import Type
 
 ALL = [None, True, 7, 2**80, -1.5, float("nan"), float("inf"), 1e308, "x", "\ud800", b"y", [1]]
@@ -72,8 +72,8 @@ def test_a_numpy_array_has_the_type_of_its_dtype(dtype: str, kind: Type) -> None
         (pd.Series(["a", None], dtype="str"), Type.TEXT),
         (pd.Series(["a", "\ud800"], dtype="string[python]"), Type.TEXT),
         (pd.Series(["a", None], dtype="category"), Type.TEXT),
-        (pd.Series([3, None], dtype="category"), Type.INTEGER),
-        (pd.Series(pd.Categorical([3, 4])), Type.INTEGER),
+        (pd.Series([3, None], dtype="category"), Type.TEXT),
+        (pd.Series(pd.Categorical([3.5, 4])), Type.TEXT),
         (pd.Series(pd.Categorical(["a", None], categories=pd.Index(["a"], dtype=object))), "text"),
         (pd.Series([True, None], dtype="boolean"), Type.BOOLEAN),
         (pd.Series(pd.to_datetime(["2020-01-01", None])), Type.TIMESTAMP),
@@ -323,10 +323,33 @@ def test_categories_are_read_like_columns() -> None:
     mixed = pd.Categorical([1, "1", 1.5], categories=pd.Index([1, "1", 1.5], dtype=object))
     assert column(mixed).to_pylist() == ["\x001", "1", "\x003/2"]
     moments = pd.Series(pd.Categorical(pd.to_datetime(["2020-01-01"]).tz_localize("UTC")))
-    assert column(moments).to_pylist() == [datetime(2020, 1, 1)]
-    assert "of type uint64" in refused(
-        {"id": pd.Series(pd.Categorical(np.array([1], "u8")))}, unit="id"
-    )
+    assert column(moments, "timestamp").to_pylist() == [datetime(2020, 1, 1)]
+
+
+@pytest.mark.parametrize("more", [[], [2.5], ["x"], [2**64 - 1], [None]])
+def test_one_category_more_changes_no_type_and_no_other_entry(more: list[Any]) -> None:
+    series = pd.Series(pd.Categorical([1, 2, 2, *more]))
+    for stated, wanted in ((None, ["\x001", "\x002", "\x002"]), ("integer", [1, 2, 2])):
+        read = column(series, stated) if stated else column(series)
+        assert str(read.type) == ("int64" if stated else "large_string")
+        assert read.to_pylist()[:3] == wanted
+    held = frame_catalog({"id": series}, unit="id", epsilon=1).tables[0]
+    assert [entry.type for entry in held.columns] == [Type.TEXT]
+    public = public_table("p", {"x": pd.Series(pd.Categorical([1, 2]))})
+    assert public.columns[0].type is Type.INTEGER
+
+
+@pytest.mark.parametrize("unit", ["3D", "7D", "25s", "3M", "10Y", "13h", "7ns", "1000us", "2W"])
+def test_moments_in_multiples_of_a_unit_do_not_wrap_around(unit: str) -> None:
+    ticks = np.array([1, 2**62, -(2**62), 2**63 - 1, 3074457345618258603, -(2**63)], "i8")
+    read = column(ticks.view(f"M8[{unit}]"), "timestamp").to_pylist()
+    one = ticks[:1].view(f"M8[{unit}]").astype("M8[us]").tolist()[0]
+    assert read == [one, *[None] * 5]
+
+
+@pytest.mark.parametrize("unit", ["as", "fs", "ps", "7ps"])
+def test_moments_in_units_that_are_too_fine_are_refused(unit: str) -> None:
+    assert "is not supported" in refused({"x": np.array([1], "i8").view(f"M8[{unit}]")})
 
 
 def test_long_doubles_become_integers_exactly() -> None:
