@@ -21,7 +21,7 @@ _COMPUTED = (
     *("\ufe66", "\ufe62", "\ufe63", "\ufe6b"),  # small
 )
 _ACTIVE = (*_COMPUTED, "'")
-_SEPARATORS = re.compile(rf"[;|](?=\s*[{re.escape(''.join(_COMPUTED))}])")
+_SEPARATORS = re.compile(rf"[;|](?=[\s\"]*[{re.escape(''.join(_COMPUTED))}])")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # controls, marks of direction
 
 

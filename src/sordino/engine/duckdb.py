@@ -22,7 +22,7 @@ from sordino.engine.duckdb_connection import BAD_TEXT, Database
 from sordino.engine.duckdb_sources import ARROW, narrowed, sources_of, view_name
 from sordino.engine.duckdb_trial import Trial, columns_of
 from sordino.engine.fan_out import join_keys, most_matches
-from sordino.engine.forks import FORKED
+from sordino.engine.forks import FORKED, WORK
 from sordino.engine.owner import tell_owner
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
@@ -380,7 +380,8 @@ def _fetch(
 
     def work() -> None:
         try:
-            outcome.append(_execute(connection, statement))
+            with WORK.passing(at_once=True):  # of its own: whoever waits for it may be interrupted
+                outcome.append(_execute(connection, statement))
         except BaseException as error:
             outcome.append(error)
         finally:

@@ -5,23 +5,51 @@ A child has one thread, and all locks as they were. A lock that another thread o
 that moment is held for ever in the child, within the library, where nobody can replace it: the next
 call waits without end, or works on what was half done. So a fork waits a while for the calls that
 are under way and holds up new ones; and where that did not help, the child is told.
+
+Nothing here takes a lock: a handler of a signal, which may fork, can come at any moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock, get_ident
+from threading import get_ident
 from time import monotonic, sleep
-from weakref import WeakValueDictionary
+from types import TracebackType
+from typing import Generic, TypeVar
+from weakref import ref
+
+V = TypeVar("V", bound=object)
 
 _STEP = 0.001  # seconds between two looks
 
 
-class _Pass:
-    """A call that is under way; it counts while this lives, so an interrupt leaves none behind."""
+class Visits(Generic[V]):
+    """What threads are in the middle of, one visit each; it counts as long as it lives.
 
-    __slots__ = ("__weakref__",)
+    So an interrupt at any moment leaves no visit behind, once its traceback is gone.
+    """
+
+    __slots__ = ("_visits",)
+
+    def __init__(self) -> None:
+        self._visits: dict[int, ref[V]] = {}
+
+    def __contains__(self, thread: int) -> bool:
+        visit = self._visits.get(thread)
+        return visit is not None and visit() is not None
+
+    def begin(self, visit: V) -> None:
+        """Let a visit of this thread begin; nothing can come between that and the end of this."""
+        self._visits[get_ident()] = ref(visit)
+
+    def end(self) -> None:
+        """Let the visit of this thread end."""
+        self._visits.pop(get_ident(), None)
+
+    def others(self) -> bool:
+        """Tell whether any other thread is in the middle of something."""
+        me = get_ident()
+        visits = list(self._visits.items())  # at once, whatever other threads do
+        return any(thread != me and visit() is not None for thread, visit in visits)
 
 
 class Gate:
@@ -33,52 +61,63 @@ class Gate:
 
     def __init__(self, patience: float) -> None:
         self.is_cut = False
+        self.visits: Visits[Passing] = Visits()
+        self.forking: dict[int, bool] = {}  # whether all was quiet, by the thread that forks
         self._patience = patience
-        self._begin_anew()
 
-    @contextmanager
-    def passing(self) -> Iterator[None]:
-        """Make calls of the library; who is at it already passes at once."""
-        thread = get_ident()
-        if thread in self._passes:
-            yield
-            return
-        mine = _Pass()
-        while not self._let_pass(thread, mine):
-            sleep(_STEP)
-        try:
-            yield
-        finally:
-            self._passes.pop(thread, None)
+    def passing(self, *, at_once: bool = False) -> Passing:
+        """Make calls of the library, as a context; who is at it already does not wait for a fork.
 
-    def _let_pass(self, thread: int, mine: _Pass) -> bool:
-        with self._lock:
-            if self._forking:
-                return False
-            self._passes[thread] = mine
-            return True
+        ``at_once`` is for a thread that works for one which has passed.
+        """
+        return Passing(self, at_once=at_once)
 
     def close(self) -> None:
         """Let nobody pass, and wait for those who have; this thread does not wait for itself."""
         me, until = get_ident(), monotonic() + self._patience
-        with self._lock:
-            self._forking[me] = False
-        while set(self._passes) - {me}:
+        self.forking[me] = False
+        while self.visits.others():
             if monotonic() > until:
                 return
             sleep(_STEP)
-        self._forking[me] = me not in self._passes
+        self.forking[me] = me not in self.visits
 
     def open(self) -> None:
         """Let everybody pass again, in the parent."""
-        self._forking.pop(get_ident(), None)
+        self.forking.pop(get_ident(), None)
 
     def begin_in_child(self) -> None:
         """Let everybody pass in the child, where nobody has, and keep whether a call was cut."""
-        self.is_cut = self.is_cut or not self._forking.get(get_ident(), False)
-        self._begin_anew()
+        self.is_cut = self.is_cut or not self.forking.get(get_ident(), False)
+        self.visits = Visits()
+        self.forking = {}
 
-    def _begin_anew(self) -> None:
-        self._lock = Lock()
-        self._passes: WeakValueDictionary[int, _Pass] = WeakValueDictionary()
-        self._forking: dict[int, bool] = {}  # whether all was quiet, by the thread that forks
+
+class Passing:
+    """A call that is under way; a class, because an interrupt may come into a generator."""
+
+    __slots__ = ("__weakref__", "_at_once", "_gate", "_nested")
+
+    def __init__(self, gate: Gate, *, at_once: bool) -> None:
+        self._gate = gate
+        self._at_once = at_once
+        self._nested = False
+
+    def __enter__(self) -> None:
+        gate = self._gate
+        self._nested = get_ident() in gate.visits
+        while not self._nested:
+            gate.visits.begin(self)  # first, and then the look: a fork does it the other way round
+            if self._at_once or not gate.forking:
+                return
+            gate.visits.end()
+            sleep(_STEP)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._nested:
+            self._gate.visits.end()

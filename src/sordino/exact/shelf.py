@@ -61,7 +61,7 @@ class Shelf(Generic[T]):
     def _make_room(self, weight: int) -> None:
         if self._held + weight <= self._room:
             return
-        held = sum(one for _, one in self._things.values())
+        held = sum(one for _, one in list(self._things.values()))  # at once, whoever interrupts
         while self._things and held + weight > self._room:
             _, (_, less) = self._things.popitem(last=False)
             held -= less

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from threading import local
 from typing import TYPE_CHECKING
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from sordino.errors import LedgerError
 from sordino.exact.gate import Gate
@@ -20,7 +20,7 @@ from sordino.exact.gate import Gate
 if TYPE_CHECKING:
     from sordino.ledger.sqlite import SqliteStore
 
-STORES: WeakSet[SqliteStore] = WeakSet()
+STORES: WeakValueDictionary[int, SqliteStore] = WeakValueDictionary()
 OPENING = Gate(patience=60.0)
 
 
@@ -41,18 +41,23 @@ def check_not_inherited(name: str, file: tuple[int, int]) -> None:
             f"the ledger {name!r} cannot be used in this process: it was forked while another "
             "thread was opening a ledger; fork before, or start a process of its own"
         )
-    if any(store.is_inherited(file) for store in STORES):
+    if any(store.is_inherited(file) for store in stores()):
         raise LedgerError(
             f"the ledger {name!r} was in use when this process was forked; use it in a process "
             "that was forked before or after"
         )
 
 
+def stores() -> list[SqliteStore]:
+    """Return the stores that there are, whatever other threads add meanwhile."""
+    return [store for held in STORES.valuerefs() if (store := held()) is not None]
+
+
 def _before_fork() -> None:
     OPENING.close()  # first, so that no store comes to those that are held
-    for store in sorted(STORES, key=id):  # in one order, so that no two threads wait in a ring
+    for store in sorted(stores(), key=id):  # in one order, so that no two threads wait in a ring
+        _HELD.stores.append(store)  # first, because an interrupt may come into holding it
         store.hold()
-        _HELD.stores.append(store)
 
 
 def _go_on() -> None:

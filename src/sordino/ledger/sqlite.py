@@ -93,7 +93,7 @@ class SqliteStore:
                 )
             self._file = inode(check_place(self.path))
             with self._lock, explained(self.path, driver):
-                STORES.add(self)
+                STORES[id(self)] = self
                 check_not_inherited(self._name, self._file)
                 self._connection = self._opened(whole=True)
                 try:
@@ -337,9 +337,10 @@ class SqliteStore:
         if self._closed:
             raise LedgerError(f"the ledger {self._name!r} has been closed; open it again")
         if self._connection is None:
-            check_not_inherited(self._name, self._file)
-            self._connection = self._opened(whole=False)
-            self._process = os.getpid()
+            with OPENING.passing():
+                check_not_inherited(self._name, self._file)
+                self._connection = self._opened(whole=False)
+                self._process = os.getpid()
             self._beside = beside(self._name)
         elif self._process != os.getpid():
             check_not_inherited(self._name, self._file)
@@ -376,17 +377,18 @@ class SqliteStore:
         """Close the file, if this process has it open and is not in the midst of a transaction."""
         mine = self._connection is not None and self._process == os.getpid()
         if mine and not self._connection.in_transaction:
-            self._connection.close()
-            self._connection = None
+            connection, self._connection = self._connection, None  # also if closing is interrupted
             self._looked = -inf
+            connection.close()
 
     def is_inherited(self, file: tuple[int, int]) -> bool:
         """Tell whether a connection to a file was opened by the process that this one is from."""
         return self._connection is not None and self._process != os.getpid() and self._file == file
 
     def go_on(self) -> None:
-        """Let the store be used again after a fork."""
-        self._lock.release()
+        """Let the store be used again after a fork, if it was held."""
+        if self._is_mine():
+            self._lock.release()
 
     # Reading. -----------------------------------------------------------------------------------
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from threading import Lock, get_ident
+from types import TracebackType
 from weakref import WeakValueDictionary
+
+from sordino.exact.gate import Visits
 
 
 class Flight:
@@ -21,7 +23,28 @@ class Flight:
 
 
 class _Asking:
-    """A thread that is asking; it is while this lives, whatever interrupts it."""
+    """What a thread does with a session, as a context: one thing at a time."""
+
+    __slots__ = ("__weakref__", "_visits")
+
+    def __init__(self, visits: Visits[_Asking]) -> None:
+        self._visits = visits
+
+    def __enter__(self) -> None:
+        if get_ident() in self._visits:
+            raise RuntimeError(
+                "this thread is asking a question already, as when a handler of a signal uses the "
+                "session that it has interrupted; wait until it has been answered"
+            )
+        self._visits.begin(self)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._visits.end()
 
 
 class Flights:
@@ -30,26 +53,14 @@ class Flights:
     def __init__(self) -> None:
         self._begin()
 
-    @contextmanager
-    def asking(self) -> Iterator[None]:
-        """Ask a question; a thread asks one at a time.
+    def asking(self) -> _Asking:
+        """Use the session in this thread, as a context.
 
         A handler of a signal runs in the middle of what its thread does, and would wait for itself
-        for ever, or find the ledger within a transaction.
+        for ever, or find the ledger within a transaction. So that is refused.
         """
         self._check_process()
-        thread = get_ident()
-        if thread in self._threads:
-            raise RuntimeError(
-                "this thread is asking a question already, as when a handler of a signal asks "
-                "another; ask when it has been answered"
-            )
-        this = self._threads[thread] = _Asking()
-        try:
-            yield
-        finally:
-            del this
-            self._threads.pop(thread, None)
+        return _Asking(self._visits)
 
     def of(self, question: Hashable) -> Flight:
         """Return the turn that whoever asks this question takes."""
@@ -68,4 +79,4 @@ class Flights:
         self._process = os.getpid()
         self._guard = Lock()
         self._flights: WeakValueDictionary[Hashable, Flight] = WeakValueDictionary()
-        self._threads: WeakValueDictionary[int, _Asking] = WeakValueDictionary()
+        self._visits: Visits[_Asking] = Visits()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
-from sordino.ledger.forks import STORES
+from sordino.ledger.forks import stores
 from sordino.query.catalog import Book, Catalog, CsvFile, DuckdbTable, ParquetFile
 
 _BESIDE = ("", "-wal", "-shm", "-journal")  # what SQLite writes for one file

@@ -119,7 +119,7 @@ def _opened(path: Path, how: int = 0) -> Iterator[int]:
         if not stat.S_ISREG(seen.st_mode):
             raise FileExistsError(errno.EEXIST, "it is not a file; name another under [log]")
         head = os.pread(held, _HEAD, 0)
-        if head and not _OURS.match(head) and not _is_begun(head):
+        if not _is_ours(head):
             told = f"{path.name!r} holds something else; name another under [log]"
             raise FileExistsError(errno.EEXIST, told)
         if seen.st_mode & _OTHERS and seen.st_uid == os.geteuid():
@@ -129,9 +129,14 @@ def _opened(path: Path, how: int = 0) -> Iterator[int]:
         os.close(held)
 
 
-def _is_begun(head: bytes) -> bool:
-    """Tell whether all that is there is the beginning of a first line that was cut short."""
-    return len(head) < len(_BEGUN) and _BEGUN.startswith(re.sub(rb"\d", b"0", head))
+def _is_ours(head: bytes) -> bool:
+    """Tell a log from any other file; a full disk may have cut its first lines short."""
+    for line in head.split(b"\n"):
+        if _OURS.match(line):
+            return True
+        if not _BEGUN.startswith(re.sub(rb"\d", b"0", line)):
+            return False
+    return True
 
 
 def line_of(record: logging.LogRecord) -> dict[str, Any]:

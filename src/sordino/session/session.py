@@ -138,8 +138,7 @@ class Session:
         if not isinstance(fresh, bool):
             raise TypeError("fresh must be True or False")
         shown = Options(nonnegative, integer, consistent)
-        plan = self.plan(
-            sql,
+        asked = Asked(
             epsilon=epsilon,
             rho=rho,
             within=within,
@@ -151,7 +150,8 @@ class Session:
             expected_rows=expected_rows,
             diagnostics=diagnostics,
         )
-        return self.answer(plan, shown, fresh=fresh)
+        with self._flights.asking():
+            return self._answer(self._plan(sql, asked), shown, fresh=fresh)
 
     def explain(self, sql: str, **asked: Unpack[Asked]) -> Explanation:
         """Say what an answer would cost and how far off it would be; nothing is charged or read.
@@ -164,12 +164,16 @@ class Session:
         purse = self.catalog.purse(plan.people)
         return explain(plan, purse, expected_rows=asked.get("expected_rows"))
 
-    @logged
     def plan(self, sql: str, **asked: Unpack[Asked]) -> Plan:
         """Return the plan of a question: all that is known of an answer before it is paid for.
 
         Guarantee: none needed; public inputs only.
         """
+        with self._flights.asking():
+            return self._plan(sql, asked)
+
+    @logged
+    def _plan(self, sql: str, asked: Asked) -> Plan:
         key = sql, tuple(sorted((name, _hashable(value)) for name, value in asked.items()))
         return self._plans.take(key, lambda: self._prepared(sql, asked))
 
@@ -235,29 +239,30 @@ class Session:
             return parse(sql, self.catalog, public=self._public)
         return self._questions.take(sql, lambda: parse(sql, self.catalog, public=self._public))
 
-    @logged
     def answer(self, plan: Plan, options: Options | None = None, *, fresh: bool = False) -> Answer:
         """Charge a plan and carry it out; the charge stays, whatever happens.
 
         Guarantee: as for Session; each answer costs its price once.
         """
+        with self._flights.asking():
+            return self._answer(plan, options or Options(), fresh=fresh)
+
+    @logged
+    def _answer(self, plan: Plan, options: Options, *, fresh: bool) -> Answer:
         if self._closed:
             raise ValueError("this session is closed; open it again")
         check_size(plan.query)
-        with self._flights.asking():
-            self._settle()
-            options = options or Options()
-            data = self._engine.version(tables_of(plan, self.catalog))
-            asked = asked_of(plan, options)
-            if not fresh:
-                flight = self._flights.of((plan.people, asked, data))
-                with flight.turn:
-                    return self._answered(plan, options, asked, data)
-            self._make_ready(plan)
-            receipt = self._ledger.charge(
-                plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
-            )
-            return self._carry_out(plan, options, receipt)
+        self._settle()
+        asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
+        if not fresh:
+            flight = self._flights.of((plan.people, asked, data))
+            with flight.turn:
+                return self._answered(plan, options, asked, data)
+        self._make_ready(plan)
+        receipt = self._ledger.charge(
+            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
+        )
+        return self._carry_out(plan, options, receipt)
 
     def _answered(self, plan: Plan, options: Options, asked: str, data: str) -> Answer:
         """Return the answer on record, or the one that a charge pays for, made now or before."""
@@ -338,8 +343,9 @@ class Session:
         Guarantee: none needed; an answer is already private.
         """
         asked = asked_of(plan, options or Options())
-        data = self._engine.version(tables_of(plan, self.catalog))
-        return self._find(plan.people, asked, data)
+        with self._flights.asking():
+            data = self._engine.version(tables_of(plan, self.catalog))
+            return self._find(plan.people, asked, data)
 
     def _find(self, people: str, asked: str, data: str) -> Answer | None:
         body = self._ledger.find(people, who=self.who, plan=asked, data=data)
@@ -375,16 +381,18 @@ class Session:
 
         Guarantee: none needed; it depends on what was spent alone.
         """
-        return left_of(self._ledger, (people for people, _ in self.catalog.purses), self.who)
+        with self._flights.asking():
+            return left_of(self._ledger, (people for people, _ in self.catalog.purses), self.who)
 
     def close(self) -> None:
         """Let go of the engine and the ledger.
 
         Guarantee: none needed.
         """
-        self._closed = True
-        self._engine.close()
-        self._ledger.close()
+        with self._flights.asking():
+            self._closed = True
+            self._engine.close()
+            self._ledger.close()
 
     def __enter__(self) -> Session:
         return self

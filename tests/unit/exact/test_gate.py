@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from sordino.exact import gate as gate_module
 from sordino.exact.gate import Gate
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
@@ -91,7 +95,7 @@ def test_while_somebody_forks_new_calls_wait_and_nested_ones_do_not() -> None:
         other.start()
         time.sleep(0.05)
     assert passed == ["nested"]
-    gate._forking.clear()
+    gate.forking.clear()
     other.join()
     assert passed == ["nested", "outer"]
 
@@ -106,4 +110,39 @@ def test_an_interrupted_call_is_not_under_way() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert not gate._passes
+    assert threading.get_ident() not in gate.visits
+
+
+def test_a_fork_in_a_handler_never_waits_for_what_it_has_interrupted() -> None:
+    """Interrupt whoever passes a gate before each bytecode, by a fork that closes it."""
+    gate, told = Gate(patience=60), []
+
+    def closes(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename != gate_module.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            sys.settrace(None)
+            gate.close()
+            told.append(gate.forking[threading.get_ident()])
+            gate.open()
+            sys.settrace(closes)
+        return closes
+
+    before = sys.gettrace()
+    sys.settrace(closes)
+    try:
+        with gate.passing(), gate.passing():
+            pass
+    finally:
+        sys.settrace(before)
+    assert {True, False} == set(told)
+    assert threading.get_ident() not in gate.visits
+
+
+def test_a_thread_that_works_for_another_passes_at_once() -> None:
+    gate = Gate(patience=0)
+    gate.close()
+    with gate.passing(at_once=True):
+        assert threading.get_ident() in gate.visits
+    gate.open()
