@@ -48,13 +48,13 @@ def complaint(check: Check, lab: Lab) -> str | None:
 
     Files that a check has left open, because it was ended by a complaint, are closed.
     """
-    before = set(forks.STORES)
+    before = set(forks.stores())
     try:
         check(lab)
     except COMPLAINTS as found:
         return f"{type(found).__name__}: {found}".splitlines()[0]
     finally:
-        for store in set(forks.STORES) - before:
+        for store in set(forks.stores()) - before:
             store.close()
     return None
 

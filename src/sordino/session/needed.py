@@ -55,7 +55,7 @@ def is_of_a_ledger(path: Path) -> bool:
     """
     return any(
         _is_same(path, store.path.with_name(store.path.name + end))
-        for store in list(STORES)
+        for store in stores()
         for end in _BESIDE
     )
 
