@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -51,6 +52,7 @@ _BEFORE = {  # the order of all settings matters: external access goes last but 
     "force_mbedtls_unsafe": True,
 }
 BAD_TEXT = (duckdb.InvalidInputException, duckdb.ConversionException)  # what bad text may raise
+_PATIENCE, _STEP = 1.0, 0.005  # seconds to wait for a connection that is in use
 _IDLE = 8  # connections that are kept for the next question
 
 
@@ -285,7 +287,7 @@ class Database:
             return
         with WORK.passing(), self._watching, self._lock:
             for connection in (*self._idle, self._watched, self._root):
-                connection.close()
+                _close(connection)
             self._idle.clear()
         self._cleanup()
 
@@ -297,6 +299,22 @@ def _is_read(connection: duckdb.DuckDBPyConnection, probe: str) -> bool:
     except BAD_TEXT:
         return False
     return True
+
+
+def _close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection; where another thread has it in use, wait for that a while.
+
+    One that stays in use is closed when it is used no more, and nobody else has it.
+    """
+    until = monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.close()
+        except duckdb.Error:
+            if monotonic() < until:
+                sleep(_STEP)
+                continue
+        return
 
 
 def read_typed(

@@ -68,7 +68,8 @@ class Gate:
     def passing(self, *, at_once: bool = False) -> Passing:
         """Make calls of the library, as a context; who is at it already does not wait for a fork.
 
-        ``at_once`` is for a thread that works for one which has passed.
+        ``at_once`` is for a thread that a fork waits for anyway, because it works for one which has
+        passed, or holds a lock that is taken before the fork.
         """
         return Passing(self, at_once=at_once)
 

@@ -337,7 +337,8 @@ class SqliteStore:
         if self._closed:
             raise LedgerError(f"the ledger {self._name!r} has been closed; open it again")
         if self._connection is None:
-            with OPENING.passing():
+            # At once: who forks waits for the lock of this store, which this thread holds.
+            with OPENING.passing(at_once=True):
                 check_not_inherited(self._name, self._file)
                 self._connection = self._opened(whole=False)
                 self._process = os.getpid()

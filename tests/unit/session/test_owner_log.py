@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The owner's log says why a question failed, and has no value of a row in it."""
 
+import fcntl
 import json
 import logging
 import os
@@ -360,12 +361,12 @@ def test_a_line_is_not_lost_where_another_process_is_just_putting_the_log_aside(
     log = OwnerLog(path)
     log.tell(record)
     monkeypatch.setattr(owner_log, "_LARGEST", 1)
-    flock = owner_log.fcntl.flock
+    flock = fcntl.flock
 
     def slow(file: int, how: int) -> None:
         flock(file, how)
         path.rename(path.with_name("elsewhere"))  # by another process, before this one has looked
 
-    monkeypatch.setattr(owner_log.fcntl, "flock", slow)
+    monkeypatch.setattr(fcntl, "flock", slow)
     log.tell(record)
     assert json.loads(path.read_text("utf-8"))["what"] == "it failed"
