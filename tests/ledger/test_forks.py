@@ -3,10 +3,12 @@
 
 import json
 import os
+import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from sordino.ledger import place, sqlite, sqlite_file
 from sordino.ledger.sqlite import SqliteStore
 from sordino.ledger.verify import verify
 from tests.ledger.launch import launched
-from tests.unit.ledger.samples import in_file, pay
+from tests.unit.ledger.samples import in_file, in_memory, pay
 
 
 def families(place: Path, many: int, seed: int) -> None:
@@ -74,6 +76,15 @@ def child_spends(path: Path) -> int:
         os._exit(status)
 
 
+def child_ends() -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
+        child = os.fork()
+    if child == 0:
+        os._exit(0)
+    return child
+
+
 def check_spent(path: Path, child: int) -> None:
     """Spend what the child leaves, and look that nothing was lost or spent twice."""
     spend(path)
@@ -115,3 +126,75 @@ def test_a_ledger_that_is_opened_while_a_fork_begins_loses_no_charge(
             child = child_spends(path)
         thread.join()
         check_spent(path, child)
+
+
+def test_a_handler_that_forks_while_a_ledger_is_opened_again_has_a_child_that_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, children = tmp_path / "ledger", []
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        connection = sqlite_file.open_file(*args, **kwargs)
+        children.append(child_spends(path))  # as a handler of a signal would
+        return connection
+
+    with closing(in_file(path, anchored=True)) as ledger:
+        os.waitpid(child_ends(), 0)  # after a fork the file is opened again when it is needed
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite, "open_file", interrupted)
+            pay(ledger, "0.01")
+        (child,) = children
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+        assert verify(ledger)[0].charges == 1
+
+
+def test_an_interrupt_before_a_fork_leaves_a_ledger_that_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ledger"
+    with closing(in_file(path)) as ledger:
+        pay(ledger)
+        part = SqliteStore.part
+
+        def interrupted(store: SqliteStore) -> None:
+            part(store)
+            raise KeyboardInterrupt
+
+        swallowed: list[Any] = []  # by Python, which goes on with the fork
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "unraisablehook", lambda told: swallowed.append(told.exc_type))
+            patch.setattr(SqliteStore, "part", interrupted)
+            os.waitpid(child_ends(), 0)
+        assert swallowed == [KeyboardInterrupt]
+        with ThreadPoolExecutor(1) as other:
+            other.submit(pay, ledger).result(timeout=30)
+        assert pay(ledger).number == 4
+
+
+def test_a_child_reads_a_budget_in_memory_although_a_thread_was_writing_to_it() -> None:
+    ledger = in_memory()
+    pay(ledger)
+    inside, done = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        with ledger.store.write("people"):
+            inside.set()
+            done.wait()
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    inside.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that hangs is ended
+        status = 1
+        try:
+            ledger.left("people", "ann")
+            status = 0
+        finally:
+            os._exit(status)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

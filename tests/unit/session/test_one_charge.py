@@ -365,6 +365,39 @@ def test_a_flight_is_forgotten_when_it_has_landed_and_is_not_joined_after_a_fork
     assert not flights._flights
 
 
+@pytest.mark.parametrize("step", ["prepare", "load", "run"])
+@pytest.mark.parametrize("use", ["ask", "plan", "explain", "answer", "stored", "budget", "close"])
+def test_a_handler_may_not_use_the_session_that_it_interrupts(
+    step: str, use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals: list[str] = []
+    with so.open(clinic(tmp_path)) as data:
+        plan = data.plan(SQL, epsilon=2)
+        uses: dict[str, Callable[[], object]] = {
+            "ask": lambda: data.ask(SQL, epsilon=2),
+            "plan": lambda: data.plan(SQL, epsilon=3),
+            "explain": lambda: data.explain(SQL, epsilon=3),
+            "answer": lambda: data.answer(plan),
+            "stored": lambda: data.stored(plan),
+            "budget": lambda: data.budget,
+            "close": data.close,
+        }
+        original = getattr(DuckdbEngine, step)
+
+        def interrupted(*args: Any, **kwargs: Any) -> Any:
+            with pytest.raises(RuntimeError, match="asking a question already") as refused:
+                uses[use]()  # as a handler of a signal would
+            refusals.append(str(refused.value))
+            return original(*args, **kwargs)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(DuckdbEngine, step, interrupted)
+            data.ask(SQL, epsilon=1)
+        assert refusals
+        data.ask(SQL, epsilon=1)
+        assert charges(data) == 1
+
+
 ASKING = """
 import sys, time
 import sordino as so
