@@ -383,3 +383,86 @@ def test_the_other_schema_of_a_file_is_noticed_before_the_charge(tmp_path: Path)
     (part,) = engine.run(bounded, RECEIPT, salt=1).open()
     assert part.to_pylist() == [{"s0": 2}]
     engine.close()
+
+
+def with_text(last: bytes) -> pa.Array:
+    """Return four texts, of which the last may be anything."""
+    raw = pa.array([b"a", b"b", b"c", last], pa.binary())
+    return pa.Array.from_buffers(pa.string(), 4, raw.buffers())
+
+
+FOUR = pa.array([5, 5, 5, 5], pa.int8())
+ALIKE = {  # columns that one footer entry stands for, and Arrow takes for two types
+    "decimals of two widths": (
+        pa.array([Decimal("5.00")] * 4, pa.decimal128(5, 2)),
+        pa.array([Decimal("5.00")] * 4, pa.decimal256(5, 2)),
+    ),
+    "whole numbers and truth values": (
+        FOUR,
+        pa.ExtensionArray.from_storage(pa.bool8(), FOUR),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_text_that_is_none_changes_no_other_value_whatever_arrow_makes_of_it(
+    kind: str, turn: int, tmp_path: Path
+) -> None:
+    for last in (b"d", b"\xff"):
+        for place, held in enumerate(ALIKE[kind][::turn]):
+            texts = with_text(last if place == 1 else b"d")
+            pq.write_table(pa.table({"v": held, "s": texts}), tmp_path / f"{place}.parquet")
+        try:
+            engine = opened(tmp_path / "*.parquet", {"v": Type.REAL, "s": Type.TEXT})
+        except CatalogError:
+            assert kind == "whole numbers and truth values"  # refused by its schema, for both
+            continue
+        s, v = Field("s", Type.TEXT, "s"), Field("v", Type.REAL, "v")
+        rows = Scan("t", ((s, "s"), (v, "v")))
+        texts_of = Bounded(rows, (Key(s, "s", None),), ALONE, (COUNT,))
+        values = Bounded(rows, (Key(v, "v", None),), ALONE, (COUNT,))
+        before = rows_of(engine, values)
+        assert len(rows_of(engine, texts_of)[0]) == 4 + (last == b"\xff")  # one is missing
+        assert rows_of(engine, values) == before == [{(5.0, 8)}]
+        engine.close()
+
+
+def test_a_text_that_is_none_changes_no_odd_moment_of_96_bits(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    moments = pa.array([datetime(2020, 1, 1)] * 4, pa.timestamp("us"))
+    for last in (b"d", b"\xff"):
+        table = pa.table({"m": moments, "s": with_text(last)})
+        pq.write_table(table, path, use_deprecated_int96_timestamps=True, compression="none")
+        stored = path.read_bytes()
+        odd = struct.pack("<qi", 0, 0)
+        day = struct.pack("<qi", 0, 2_458_850)
+        assert day in stored
+        path.write_bytes(stored.replace(day, odd))
+        engine = opened(path, {"m": Type.TIMESTAMP, "s": Type.TEXT})
+        m, s = Field("m", Type.TIMESTAMP, "m"), Field("s", Type.TEXT, "s")
+        rows = Scan("t", ((m, "m"), (s, "s")))
+        moments_of = Bounded(rows, (Key(m, "m", None),), ALONE, (COUNT,))
+        before = rows_of(engine, moments_of)
+        rows_of(engine, Bounded(rows, (Key(s, "s", None),), ALONE, (COUNT,)))
+        assert rows_of(engine, moments_of) == before
+        engine.close()
+
+
+@pytest.mark.parametrize(("digits", "scale"), [(38, 1), (38, 10), (38, 38), (37, 2)])
+@pytest.mark.parametrize("value", [-(2**127), 2**127 - 1, -(10**38), 10**38 - 1])
+def test_no_stored_decimal_makes_a_question_fail(
+    digits: int, scale: int, value: int, tmp_path: Path
+) -> None:
+    raw = b"".join(number.to_bytes(16, "little", signed=True) for number in (10, value))
+    kind = pa.decimal128(digits, scale)
+    held = pa.Array.from_buffers(kind, 2, [None, pa.py_buffer(raw)])
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"v": held}), path)
+    v = Field("v", Type.REAL, "v")
+    rows = Scan("t", ((v, "v"),))
+    above = Where(rows, call("gt", v, Literal(0.0, Type.REAL)))
+    engine = opened(path, {"v": Type.REAL})
+    (found,) = rows_of(engine, Bounded(above, (), ALONE, (COUNT,)))
+    assert found == {(1 + (0 < value < 10**digits),)}
+    engine.close()

@@ -8,7 +8,7 @@ for that depends on their schema alone. So are files read in which text was met 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,17 +43,7 @@ class CarefulFiles:
 
         self._files, self._names = files, names
         self._columns = [column.name for column in table.columns]
-        try:
-            with _opened(files[0]) as file:
-                held, columns = (
-                    file.schema_arrow,
-                    [*map(file.schema.column, range(len(file.schema)))],
-                )
-        except (pa.ArrowException, OSError):  # what it says may quote what is in the file
-            raise CatalogError(
-                f"table {table.name!r}: the schema of the file {files[0]!r} is damaged, or has "
-                "types that do not fit how they are stored; write the file anew"
-            ) from None
+        held, columns = _schemas(table, files[0])
         stored = {column.path: column for column in columns}
         fields, self._turns = [], list[Callable[[Any], Any]]()
         for place, (column, name) in enumerate(zip(table.columns, names, strict=True)):
@@ -100,6 +90,26 @@ class CarefulFiles:
                         )
                     ]
                     yield pa.record_batch(arrays, schema=self._schema)
+
+
+def arrow_types(table: Table, path: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the types that Arrow gives to columns of a file, in words that tell them apart."""
+    held, _ = _schemas(table, path)
+    return tuple(str(held.field(name).type) for name in names)
+
+
+def _schemas(table: Table, path: str) -> tuple[Any, list[Any]]:
+    """Return what a file holds as Arrow has it, and how it is stored."""
+    import pyarrow as pa
+
+    try:
+        with _opened(path) as file:
+            return file.schema_arrow, [*map(file.schema.column, range(len(file.schema)))]
+    except (pa.ArrowException, OSError):  # what it says may quote what is in the file
+        raise CatalogError(
+            f"table {table.name!r}: the schema of the file {path!r} is damaged, or has types that "
+            "do not fit how they are stored; write the file anew"
+        ) from None
 
 
 def _opened(path: str) -> Any:

@@ -178,7 +178,10 @@ class Database:
             ]
         with WORK.passing(), self._watching, self._lock:
             if not self._broken.issuperset(found):
-                self._broken |= frozenset(found)
+                broken = self._broken.union(found)
+                for door in self.doors.parquet.values():
+                    door.patched(broken)  # which fails before anything is kept
+                self._broken = broken
                 self._version += 1  # those that are lent are not taken back
                 for connection in (*self._idle, self._watched):
                     self._furnish(connection)

@@ -18,7 +18,7 @@ import duckdb
 
 from sordino.engine.bases import MOMENTS, Base, check_fit, normal
 from sordino.engine.dialect import DUCKDB, literal, quoted
-from sordino.engine.duckdb_careful import CarefulFiles
+from sordino.engine.duckdb_careful import CarefulFiles, arrow_types
 from sordino.engine.duckdb_types import held_of
 from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
@@ -29,6 +29,7 @@ _INT96 = "INT96"
 _TEXT = "VARCHAR"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\d+\)")
 _BYTES = ((4, 2), (9, 4), (18, 8), (38, 16))  # in which DuckDB keeps decimals, by their digits
+_LONGEST = 16  # bytes
 _FEW_BITS = re.compile(r"IntType\(bitWidth=(\x08|\x10|8|16),")  # DuckDB shows the bare byte
 _SIZES = {"INT32": 4, "INT64": 8}
 _NARROW = ("TINYINT", "SMALLINT", "UTINYINT", "USMALLINT")
@@ -74,7 +75,9 @@ class _Entry:
         """Tell whether DuckDB would convert it on the way, and fail or round where it does not fit.
 
         Milliseconds beyond all microseconds fail. Decimals that are stored in more bytes than
-        DuckDB keeps them in lose the others, or fail, and long ones would become doubles.
+        DuckDB keeps them in lose the others, or fail, and long ones would become doubles; of those
+        in as many bytes as a number of 128 bits has, the least one has no double. Moments of 96
+        bits mean other things to Arrow, which may have to read the file for its text.
         """
         milliseconds = self.converted == "TIMESTAMP_MILLIS" or "MILLIS=Milli" in (
             self.logical or ""
@@ -83,9 +86,9 @@ class _Entry:
         if decimal:
             most = next(size for digits, size in _BYTES if int(decimal[1]) <= digits)
             stored = _SIZES.get(str(self.physical), self.length)
-            return self.is_split or stored is None or stored > most
+            return self.is_split or stored is None or stored > most or stored >= _LONGEST
         long = self.held == "DOUBLE" and self.physical != "DOUBLE"
-        return milliseconds or long or self.is_split
+        return milliseconds or long or self.is_split or self.physical == _INT96
 
     @property
     def is_narrow(self) -> bool:
@@ -164,12 +167,13 @@ def parquet_door(
     ids: frozenset[str],
 ) -> ParquetDoor:
     """Read the footers of all files, and no row; refuse what does not fit, and name the file."""
-    groups: dict[tuple[_Entry, ...], list[str]] = {}
+    groups: dict[tuple[tuple[_Entry, ...], tuple[str, ...]], list[str]] = {}
     for file, entries in _footers(connection, table, files).items():
-        groups.setdefault(_declared(table, file, entries), []).append(file)
+        declared = _declared(table, file, entries)
+        groups.setdefault((declared, _in_arrow(table, file, declared)), []).append(file)
     frames: dict[str, Any] = {}
     parts: list[_Part] = []
-    for place, (schema, alike) in enumerate(groups.items()):
+    for place, ((schema, _), alike) in enumerate(groups.items()):
         part = _part(connection, table, f"{name}p{place}", alike, schema)
         for column, entry in zip(table.columns, schema, strict=True):
             is_id = column.name in ids
@@ -186,9 +190,21 @@ def parquet_door(
         base = Base(name, part.held, ids)
         return ParquetDoor(table, part.view, base, frames, (part,), is_settled=False)
     views = "\nUNION ALL\n".join(_settled(table, part.view, part.held, ids) for part in parts)
-    declared = {column.name: DUCKDB.types[column.type] for column in table.columns}
-    base = Base(name, declared, ids)
+    types = {column.name: DUCKDB.types[column.type] for column in table.columns}
+    base = Base(name, types, ids)
     return ParquetDoor(table, views, base, frames, tuple(parts), is_settled=True)
+
+
+def _in_arrow(table: Table, file: str, entries: tuple[_Entry, ...]) -> tuple[str, ...]:
+    """Return the types that Arrow gives to the declared columns of a file with text.
+
+    Arrow reads the file once some text turns out not to be UTF-8. Files have to be alike to both
+    readers, because which of them reads a file must not show in its values; and what Arrow cannot
+    open is refused now.
+    """
+    if not any(entry.held == _TEXT for entry in entries):
+        return ()
+    return arrow_types(table, file, [entry.name for entry in entries])
 
 
 def _check_id(table: Table, column: str, file: str, entry: _Entry) -> None:
@@ -242,8 +258,12 @@ def _part(
     texts = frozenset(place for place, kind in enumerate(held.values()) if kind == _TEXT)
     if texts:
         spare = f"{name}x"
-        connection.register(spare, CarefulFiles(table, tuple(files[:1]), names, texts=texts))
-        if _held(connection, select(_names(table), spare)) != held:  # there must be one type
+        try:
+            connection.register(spare, CarefulFiles(table, tuple(files[:1]), names, texts=texts))
+            is_alike = _held(connection, select(_names(table), spare)) == held
+        except duckdb.Error:  # a type of Arrow that DuckDB does not take
+            is_alike = False
+        if not is_alike:
             return _careful(connection, table, name, files, names)
         part = replace(part, places=texts, spare=spare)
     return replace(part, held=held)
