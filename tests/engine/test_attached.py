@@ -293,3 +293,12 @@ def test_types_that_make_one_id_of_several_are_refused(kind: Type, held: str) ->
     check_fit("t", "v", kind, held)
     with pytest.raises(CatalogError, match="several would become one id"):
         check_fit("t", "v", kind, held, is_id=True)
+
+
+@pytest.mark.parametrize("kind", ["HUGEINT", "DECIMAL(38,0)", "DECIMAL(20,0)"])
+def test_numbers_of_128_bits_are_the_nearest_doubles(tmp_path: Path, kind: str) -> None:
+    numbers = [-15_316_354_518_607_194, 2**60 + 129, 10**19 + 7, -(10**18) - 3, 3, 0]
+    rows = f"CREATE TABLE t AS SELECT unnest({numbers})::{kind} AS v"
+    path = made(tmp_path / "n.duckdb", rows)
+    found = values_of(DuckdbTable(path, "t"), "v", Type.REAL)
+    assert found == Counter(map(float, numbers))

@@ -47,7 +47,9 @@ _FITS_IDS: dict[Type, tuple[str, ...]] = {  # where no two values of the source 
     Type.TIMESTAMP: ("DATE", *EXACT_MOMENTS),
 }
 _IN_UTC = {ZONED: "zoned", "TIMESTAMP_NS": "from_ns", ZONED_NS: "from_ns"}
-_DECIMAL = re.compile(r"DECIMAL\(\d+,\d+\)")
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\d+\)")
+_WIDE = ("HUGEINT", "UHUGEINT")
+_DIGITS = 18  # of decimals that are kept in 64 bits
 _WHOLE_TEXT = "' *[+-]?[0-9]+ *'"
 _REAL_TEXT = "' *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *'"
 _DAY_TEXT = "'[0-9]{4}-[0-9]{2}-[0-9]{2}'"
@@ -145,7 +147,11 @@ def _integer(writer: Writer, text: str, held: str, *, is_id: bool) -> str:
 
 def _real(writer: Writer, text: str, held: str) -> str:
     number = text if held == "DOUBLE" else writer.as_type(text, Type.REAL)
-    if held in (*WHOLE, *UNSIGNED, "BOOLEAN") or _DECIMAL.fullmatch(held):
+    decimal = _DECIMAL.fullmatch(held)
+    if held in _WIDE or (decimal and int(decimal[1]) > _DIGITS):
+        # Of 128 bits DuckDB may make a double beside the nearest one, and of text it does not.
+        return writer.as_type(writer.as_type(text, Type.TEXT), Type.REAL)
+    if held in (*WHOLE, *UNSIGNED, "BOOLEAN") or decimal:
         return number
     zero = writer.as_type("0", Type.REAL)
     if held == "VARCHAR":  # which may spell more than a double holds

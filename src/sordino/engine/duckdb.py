@@ -95,7 +95,7 @@ class DuckdbEngine:
         It looks at the schemas of files, at the rows of public tables, and tries the statement on
         tables with made-up rows; at no private row.
         """
-        database = self._alive()
+        database = self._alive(renew=True)
         self._check_files(database)
         check_matches(bounded.rows, self._matches_of)
         self._tried(bounded)
@@ -165,14 +165,20 @@ class DuckdbEngine:
                     "opened; open it again"
                 )
 
-    def _alive(self) -> Database:
-        """Return a database that this process can use; one that it cannot is replaced."""
+    def _alive(self, *, renew: bool = False) -> Database:
+        """Return a database that this process can use; one that it cannot is replaced.
+
+        With ``renew`` so is one that is worn, which its last user closes. That is done before a
+        charge, because it may fail.
+        """
         with self._reopening:
-            if self.database.is_inherited or self.database.is_broken:
-                self.database = self.database.again()
-                if self.database.doors.bases != self.bases:
-                    self.database.is_broken = True
+            held = self.database
+            if held.is_inherited or held.is_broken or (renew and held.is_worn):
+                database = held.again()
+                if database.doors.bases != self.bases:
+                    database.close()
                     raise CatalogError("the columns of a file have changed; open the catalog again")
+                self.database = database
             return self.database
 
     def after_fork(self) -> None:

@@ -53,6 +53,7 @@ _BEFORE = {  # the order of all settings matters: external access goes last but 
 }
 BAD_TEXT = (duckdb.InvalidInputException, duckdb.ConversionException)  # what bad text may raise
 _PATIENCE, _STEP = 1.0, 0.005  # seconds to wait for a connection that is in use
+_WORN = 4_000  # statements, after which a database is opened anew
 _IDLE = 8  # connections that are kept for the next question
 
 
@@ -76,6 +77,8 @@ class Database:
 
     Whatever is made on a connection is temporary and dies with it. ``watched`` questions can be
     asked for their progress, one at a time. ``is_broken`` is set once it can answer nothing more.
+    It ``is_worn`` after some thousand statements: DuckDB keeps some kilobytes of each until a
+    database is closed.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Database:
         self._watching = Lock()
         self._process = os.getpid()
         self.is_broken = False
+        self._served = 0
         remove_stale()
         self._home = Path(tempfile.mkdtemp(prefix=own_prefix()))  # of mode 0700
         self._cleanup = weakref.finalize(self, _remove, self._home, self._process)
@@ -198,6 +202,11 @@ class Database:
             return doors_of(replace(self._sources, frames=frames), connection)
 
     @property
+    def is_worn(self) -> bool:
+        """Tell whether it has served so long that another one should take its place."""
+        return self._served >= _WORN
+
+    @property
     def is_inherited(self) -> bool:
         """Tell whether another process opened it, whose threads this one does not have."""
         return self._process != os.getpid()
@@ -245,6 +254,7 @@ class Database:
     @contextmanager
     def connection(self, *, watched: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lend a connection; one that failed is not used again."""
+        self._served += 1
         with WORK.passing(), self._lent(watched=watched) as connection:
             yield connection
 

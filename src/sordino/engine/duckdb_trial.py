@@ -24,6 +24,7 @@ _SETTINGS: dict[str, Any] = {
     "autoload_known_extensions": False,
     "threads": 1,
 }
+_WORN = 4_000  # statements, after which the database is opened anew, for DuckDB keeps some of each
 _MADE_UP = ("1", "2000-01-01")  # one of them is a value of nearly every type
 
 
@@ -33,6 +34,7 @@ class Trial:
     def __init__(self, columns: Mapping[str, Mapping[str, str]]) -> None:
         self._columns = columns  # the types of columns by table
         self._database: duckdb.DuckDBPyConnection | None = None
+        self._served = 0
         self._lock = Lock()
 
     def again(self) -> Trial:
@@ -48,7 +50,9 @@ class Trial:
             database = self._database or self._open()
             self._database = None  # one that fails is not used again
             carry_out(database)
-            self._database = database
+            self._served += 1
+            if self._served % _WORN:
+                self._database = database
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         database = duckdb.connect(config=_SETTINGS)

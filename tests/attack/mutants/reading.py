@@ -151,8 +151,8 @@ READING: dict[str, Mutant] = {
     ),
     "the first file decides": _of(
         _FILES, duckdb_parquet.parquet_door,
-        "groups.setdefault(_declared(table, file, entries), [])",
-        "groups.setdefault(next(iter(groups), _declared(table, file, entries)), [])",
+        "groups.setdefault((declared, _in_arrow(table, file, declared)), [])",
+        "groups.setdefault(next(iter(groups), (declared, ())), [])",
     ),
     "milliseconds are left to DuckDB": _with(
         "parquet timestamp[ms]", duckdb_parquet._Entry, "is_careful", property(lambda _: False)

@@ -233,7 +233,12 @@ def test_a_ledger_that_cannot_be_written_is_an_error(
     capsys.readouterr()
     with pytest.raises(typer.Exit):
         check(path)
-    assert "cannot be written by who runs this" in capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())  # whatever the width of the terminal
+    assert "cannot be written" in told
+    with pytest.raises(typer.Exit):
+        check(path, as_json=True)
+    said = [finding["message"] for finding in json.loads(capsys.readouterr().out)]
+    assert any("cannot be written by who runs this" in one for one in said)
 
 
 def test_a_draft_that_cannot_be_written_is_a_wrong_request(

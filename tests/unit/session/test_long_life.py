@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import sordino as so
+from sordino.engine import duckdb_connection, duckdb_trial
+from sordino.engine.duckdb_connection import Database
 from sordino.exact.raw import WideGaussian
 from sordino.exact.samplers import Joined
 from sordino.exact.shelf import MEGABYTE
@@ -90,6 +92,28 @@ def test_plans_are_kept_by_their_lists_of_values(
         for k in range(PLANS):
             session.plan(question, epsilon=1 + k)
         assert 1 <= len(plans()) <= PLANS // 3
+
+
+def test_a_database_that_has_served_long_is_opened_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duckdb_connection, "_WORN", 3)
+    monkeypatch.setattr(duckdb_trial, "_WORN", 3)
+    (tmp_path / "visits.csv").write_text("person,cost\n" + "1,5\n" * 40 + "2,7\n" * 40, "utf-8")
+    visits = '[tables.visits]\ncsv = "visits.csv"\nunit = "row"\n[tables.visits.columns]\n'
+    visits += 'cost = { type = "integer", bounds = [0, 10] }\n'
+    path = write_catalog(tmp_path, visits, budget="epsilon = 1000000")
+    question = "SELECT SUM(cost + {}) AS s FROM visits"
+    databases, folders = Newborn(Database), set[Path]()
+    with so.open(path, ledger="memory") as session:
+        for k in range(12):
+            sql = question.format(k)
+            total = session.ask(sql, epsilon=1000).cell(0, "s").value
+            assert total == pytest.approx(480 + 80 * k, abs=5)
+            folders |= {database._home for database in databases()}
+            assert len(databases()) == 1
+    assert len(folders) >= 4
+    assert not any(folder.exists() for folder in folders)
 
 
 _SOAK = """
