@@ -99,7 +99,7 @@ MANY: dict[str, tuple[Type, pa.Array]] = {
     "float16": (Type.REAL, pa.array([0.5, float("nan"), None], pa.float16())),
     "float32": (Type.REAL, pa.array([0.1, float("inf"), None], pa.float32())),
     "decimal": (Type.REAL, pa.array([Decimal("1.25"), Decimal(-99), None], pa.decimal128(4, 2))),
-    "wide": (Type.INTEGER, pa.array([Decimal(10**37), Decimal(7), None], pa.decimal128(38, 0))),
+    "wide": (Type.INTEGER, pa.array([Decimal(10**34), Decimal(7), None], pa.decimal128(35, 0))),
     "bool": (Type.BOOLEAN, pa.array([True, False, None])),
     "date": (Type.DATE, pa.array([0, 18_000, None], pa.int32()).view(pa.date32())),
     "us": (Type.TIMESTAMP, pa.array([2**63 - 1, -1, None], pa.int64()).view(pa.timestamp("us"))),
