@@ -95,8 +95,7 @@ class DuckdbEngine:
         It looks at the schemas of files, at the rows of public tables, and tries the statement on
         tables with made-up rows; at no private row.
         """
-        database = self._alive(renew=True)
-        self._check_files(database)
+        self._alive(renew=True)
         check_matches(bounded.rows, self._matches_of)
         self._tried(bounded)
 
@@ -118,9 +117,7 @@ class DuckdbEngine:
             raise TypeError("an engine looks at data for a receipt and for nothing less")
         try:
             statement = self.statement(bounded, salt=salt)
-            self.load(bounded)
-            database = self._alive()
-            self._check_files(database)
+            database = self._loaded(tables_read(bounded.rows, self.catalog))
             table = _read(database, lambda: _answered(database, statement, progress))
             return Sealed(_parts(table, statement))
         except Exception as error:
@@ -132,6 +129,10 @@ class DuckdbEngine:
 
     def read(self, names: Iterable[str]) -> None:
         """Read the rows of tables that are kept in memory, from files as they were at opening."""
+        self._loaded(names)
+
+    def _loaded(self, names: Iterable[str]) -> Database:
+        """Return a database that has the rows of tables; one that takes its place may not."""
         database = self._alive()
         for place, table in enumerate(self.catalog.tables):
             if table.name not in names or database.is_loaded(view_name(place)):
@@ -156,6 +157,7 @@ class DuckdbEngine:
                     f"table {table.name!r}: its file cannot be read, so that nothing is asked of "
                     "it or charged; the owner's log says of which kind the failure was"
                 ) from None
+        return database
 
     def _check_unwritten(self, name: str) -> None:
         for file in self._files_of[name]:
@@ -166,35 +168,32 @@ class DuckdbEngine:
                 )
 
     def _alive(self, *, renew: bool = False) -> Database:
-        """Return a database that this process can use; one that it cannot is replaced.
+        """Return a database that this process can use, of files as they are now.
 
-        With ``renew`` so is one that is worn, which its last user closes. That is done before a
-        charge, because it may fail.
+        Another one takes its place where it cannot, or where a file was written since. With
+        ``renew`` so is one replaced that is worn; that is done before a charge, because it may
+        fail. Who uses the old one closes it as the last.
         """
         with self._reopening:
-            held = self.database
-            if held.is_inherited or held.is_broken or (renew and held.is_worn):
-                database = held.again()
-                if database.doors.bases != self.bases:
-                    database.close()
-                    raise CatalogError("the columns of a file have changed; open the catalog again")
-                self.database = database
-            return self.database
+            return self._current(renew=renew)
+
+    def _current(self, *, renew: bool = False) -> Database:
+        held, stamps = self.database, _stamps(self._files)
+        is_usable = not (held.is_inherited or held.is_broken or (renew and held.is_worn))
+        if is_usable and stamps == self._stamps:
+            return held
+        database = held.again()
+        if database.doors.bases != self.bases:
+            database.close()
+            raise CatalogError("the columns of a file have changed; open the catalog again")
+        self.database, self._stamps = database, stamps
+        return database
 
     def after_fork(self) -> None:
         """Let go of what a thread may have held when this process was forked from another."""
         self._reopening = threading.Lock()
         self.database.leave()
         self._trial = self._trial.again()
-
-    def _check_files(self, database: Database) -> None:
-        """Refuse files that have got columns of other types since they were opened."""
-        stamps = _stamps(self._files)
-        if stamps == self._stamps:
-            return
-        if database.look() != database.doors:
-            raise CatalogError("the columns of a file have changed; open the catalog again")
-        self._stamps = stamps
 
     def _try(self, bounded: Bounded) -> Statement:
         """Return the statement of a question, once it has been carried out on made-up rows."""
@@ -242,8 +241,7 @@ class DuckdbEngine:
         sql, bound, _ = writer.statement(text)
         try:
             # Nothing private may be read here: no question has been paid for.
-            self.read([name])
-            database = self._alive()
+            database = self._loaded([name])
             return _read(database, lambda: _first_column(database, sql, list(bound)))
         except Exception as error:
             if _is_interrupt(error):
@@ -261,16 +259,17 @@ class DuckdbEngine:
         if place < 0:
             raise CatalogError(f"there is no table {table!r}")
         declared = self.catalog.tables[place]
-        self._alive().swap(view_name(place), narrowed(declared, frame))
-        self._frames[table] = secrets.token_hex(16)
+        with self._reopening:  # one that took its place would have the rows of before
+            self._current().swap(view_name(place), narrowed(declared, frame))
+            self._frames[table] = secrets.token_hex(16)
 
     def version(self, tables: Iterable[str]) -> str:
         """Return a name for the rows that tables have now: another one once they were written.
 
         It tells how a table is declared, when its files were last written, and nothing of what is
-        in them, so that it does not differ by what a person adds. Of files that are read or
-        attached once it tells when they had been written then. Rows in memory have a new version
-        in every process.
+        in them, so that it does not differ by what a person adds. Of CSV files, read once,
+        it tells when they had been written at the opening. Rows in memory have a new version in
+        every process.
         """
         folder = Path.cwd() if self.catalog.path is None else self.catalog.path.parent.resolve()
         told = []
@@ -316,7 +315,7 @@ def _declared(catalog: Catalog, name: str) -> str:
 
 def _opened(catalog: Catalog, files: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
     """Return when the files were written whose rows stay those they had at the opening."""
-    once = [table for table in catalog.tables if isinstance(table.source, CsvFile | DuckdbTable)]
+    once = [table for table in catalog.tables if isinstance(table.source, CsvFile)]
     return {file: _written(file) for table in once for file in files[table.name]}
 
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -25,7 +25,7 @@ import duckdb
 from sordino.engine.dialect import literal, quoted
 from sordino.engine.duckdb_folders import largest_spill, own_prefix, remove_stale
 from sordino.engine.duckdb_refusals import unopened
-from sordino.engine.duckdb_sources import LOADING, CsvRows, Doors, Sources, doors_of
+from sordino.engine.duckdb_sources import LOADING, CsvRows, Sources, doors_of
 from sordino.engine.forks import WORK, check_whole, keep_alive
 from sordino.errors import CatalogError
 from sordino.query.catalog import CsvFile
@@ -77,6 +77,7 @@ class Database:
 
     Whatever is made on a connection is temporary and dies with it. ``watched`` questions can be
     asked for their progress, one at a time. ``is_broken`` is set once it can answer nothing more.
+    Of what is read into memory, the ``unloaded`` is still to be read; if None, all of it.
     It ``is_worn`` after some thousand statements: DuckDB keeps some kilobytes of each until a
     database is closed.
     """
@@ -88,12 +89,13 @@ class Database:
         threads: int | None,
         memory_limit: str | None,
         spill_limit: str | None = None,
+        unloaded: Iterable[str] | None = None,
     ) -> None:
         check_whole()
         self._sources = sources
         self._limits = (threads, memory_limit, spill_limit)
         self._frames = dict(sources.frames)
-        self._unloaded = dict(sources.loaded)
+        self._unloaded = set(sources.loaded if unloaded is None else unloaded)
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._version = 0
         self._broken = frozenset[str]()
@@ -195,12 +197,6 @@ class Database:
         with self._lock:
             return self._root.cursor()
 
-    def look(self) -> Doors:
-        """Look at the schemas of all sources as they are now."""
-        with WORK.passing(), self._lock, self._root.cursor() as connection:
-            frames = {name: self._frames[name] for name in self._sources.frames}
-            return doors_of(replace(self._sources, frames=frames), connection)
-
     @property
     def is_worn(self) -> bool:
         """Tell whether it has served so long that another one should take its place."""
@@ -217,10 +213,16 @@ class Database:
 
     def again(self) -> Database:
         """Return a new database on the same sources, with the rows that are in memory now."""
+        check_whole()  # before a lock that nobody would open
         threads, memory_limit, spill_limit = self._limits
-        sources = replace(self._sources, frames=dict(self._frames), loaded=dict(self._unloaded))
+        with WORK.passing(), self._lock:  # rows that are being read are there, or to be read
+            frames, unloaded = dict(self._frames), set(self._unloaded)
         return Database(
-            sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
+            replace(self._sources, frames=frames),
+            threads=threads,
+            memory_limit=memory_limit,
+            spill_limit=spill_limit,
+            unloaded=unloaded,
         )
 
     def load(self, name: str) -> None:
@@ -232,8 +234,8 @@ class Database:
             return
         with WORK.passing(), self._watching, self._lock:
             if name in self._unloaded:
-                self._put(name, self._read(name, *self._unloaded[name]))
-                del self._unloaded[name]
+                self._put(name, self._read(name, *self._sources.loaded[name]))
+                self._unloaded.remove(name)
 
     def is_loaded(self, name: str) -> bool:
         """Tell whether the rows under a name are there."""

@@ -70,8 +70,8 @@ class Doors:
 
     views: Mapping[str, str]
     bases: Mapping[str, Base]
-    frames: Mapping[str, Any] = field(repr=False, compare=False)
-    parquet: Mapping[str, ParquetDoor] = field(repr=False, compare=False)
+    frames: Mapping[str, Any] = field(repr=False)
+    parquet: Mapping[str, ParquetDoor] = field(repr=False)
 
 
 def sources_of(catalog: Catalog) -> Sources:

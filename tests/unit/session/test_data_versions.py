@@ -13,7 +13,7 @@ import pytest
 
 import sordino as so
 from sordino.engine.duckdb import DuckdbEngine
-from sordino.errors import BudgetExceeded
+from sordino.errors import BudgetExceeded, CatalogError
 from sordino.session import Session
 from tests.unit.session.clinic import (
     COLUMNS,
@@ -125,18 +125,28 @@ def test_a_csv_file_stays_as_it_was_read_until_it_is_opened_again(tmp_path: Path
         assert charges(data) == 3
 
 
-def test_a_duckdb_file_stays_as_it_was_attached_until_it_is_opened_again(tmp_path: Path) -> None:
+def test_a_duckdb_file_in_place_of_another_is_asked_again(tmp_path: Path) -> None:
     path, file = write_catalog(tmp_path, DUCKDB), tmp_path / "clinic.duckdb"
     write_duckdb(file, visits=100)
     with so.open(path) as data:
         assert counted(data) == 100
         write_duckdb(tmp_path / "new.duckdb", visits=150)
         (tmp_path / "new.duckdb").replace(file)
-        assert asked_again(data)
-        assert data.ask(SQL, epsilon=DEAR, fresh=True).cell(0, "n").value == 100
-    with so.open(path) as data:
         assert counted(data) == 150
-        assert charges(data) == 3
+        assert asked_again(data)
+        assert charges(data) == 2
+
+
+def test_a_duckdb_file_without_its_columns_is_refused_before_the_charge(tmp_path: Path) -> None:
+    path, file = write_catalog(tmp_path, DUCKDB), tmp_path / "clinic.duckdb"
+    write_duckdb(file, visits=100)
+    with so.open(path) as data:
+        assert counted(data) == 100
+        write_duckdb(tmp_path / "new.duckdb", others=150)
+        (tmp_path / "new.duckdb").replace(file)
+        with pytest.raises(CatalogError):
+            data.ask(SQL, epsilon=1)
+        assert charges(data) == 1
 
 
 def test_another_table_of_the_same_duckdb_file_is_asked_again(tmp_path: Path) -> None:
