@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
+import sordino as so
 from sordino.engine.compile import compile_bounded
 from sordino.engine.dialect import DUCKDB
 from sordino.engine.duckdb import DuckdbEngine
@@ -287,3 +289,19 @@ def test_an_engine_wants_a_receipt(engine: DuckdbEngine) -> None:
     with pytest.raises(TypeError, match="receipt"):
         engine.run(bounded, None, salt=1)  # type: ignore[arg-type]  # on purpose
     assert repr(engine.run(bounded, RECEIPT, salt=1)) == "<sealed>"
+
+
+@pytest.mark.parametrize("bounds", [(0, 9), (-9, 0), (-3, 9), (2, 9)])
+def test_missing_numbers_add_nothing_to_sums_of_rows(bounds: tuple[int, int]) -> None:
+    """Where an end is 0 a missing number may become it, and nowhere else."""
+    low, high = bounds
+    numbers = [None, None, low, high, 5, 100, -100, None]
+    groups = ["none", "none", *["some"] * 6]
+    held = pa.table({"g": groups, "x": pa.array(numbers, pa.int64())})
+    keys, limits = {"g": ["none", "some"]}, {"x": bounds}
+    sql = "SELECT g, SUM(x) AS s, COUNT(x) AS n, COUNT(*) AS r FROM t GROUP BY g"
+    with so.table(held, unit="row", name="t", epsilon=10**7, keys=keys, bounds=limits) as session:
+        answer = session.ask(sql, epsilon=10**6)
+    clamped = [min(max(x, low), high) for x in numbers if x is not None]
+    rows = [tuple(answer.cell(row, name).value for name in "gsnr") for row in range(2)]
+    assert sorted(rows) == [("none", 0, 0, 2), ("some", sum(clamped), 5, 6)]

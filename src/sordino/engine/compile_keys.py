@@ -153,7 +153,10 @@ def _prepared(scope: Scope, owner: Part | Statistic, *, alone: bool) -> str | No
 def _total(scope: Scope, total: Total, *, alone: bool) -> str:
     argument = scope.scalar(total.argument)
     alone = alone and total.power == 1
-    steps = whole_steps(scope, argument, total.low, total.high, total.exponent, alone=alone)
+    added = alone and not total.offset
+    steps = whole_steps(
+        scope, argument, total.low, total.high, total.exponent, alone=alone, added=added
+    )
     if total.offset:
         steps = f"({steps} - {scope.writer.integer(total.offset)})"
     if total.power == 1:

@@ -62,19 +62,29 @@ def unit_exponent(public: Range, *, whole: bool) -> int:
 
 
 def whole_steps(
-    scope: Scope, term: Term, low: int, high: int, exponent: int, *, alone: bool = False
+    scope: Scope,
+    term: Term,
+    low: int,
+    high: int,
+    exponent: int,
+    *,
+    alone: bool = False,
+    added: bool = False,
 ) -> str:
     """Return a clean number in steps of 2 ** exponent, rounded, and clamped to whole numbers.
 
     Clamping comes before rounding here, which gives the same since both ends are whole; so what is
-    rounded always fits. A missing number stays missing. ``alone`` if rows carry no unit.
+    rounded always fits. A missing number stays missing. ``alone`` if rows carry no unit, and
+    ``added`` if their numbers are added up and nothing else: a missing one may then become 0.
     """
     writer = scope.writer
     near = alone and max(abs(low), abs(high)) <= _NEAR
     if term.type is Type.INTEGER and exponent == 0:
         value = scope.once(term).text
         first, last = writer.integer(low), writer.integer(high)
-        return kept_between(value, first, last) if near else clamped(writer, value, first, last)
+        if near:
+            return kept_between(value, first, last, missing=not (added and low == 0))
+        return clamped(writer, value, first, last)
     number = scope.real(term)
     if exponent:
         step = writer.value(2.0**exponent, Type.REAL)

@@ -223,13 +223,16 @@ def clamped(writer: Writer, value: str, low: str, high: str) -> str:
     )
 
 
-def kept_between(value: str, low: str, high: str) -> str:
+def kept_between(value: str, low: str, high: str, *, missing: bool) -> str:
     """Return a value between two ends that are near, where rows are added up as they are read.
+
+    A ``missing`` value stays so; else it becomes the low end, without a test of every row.
 
     Both functions are carried out, whatever a file says of its values; only what follows may rest
     on that, and sums of numbers between near ends are right in every type that it could choose.
     """
-    return f"CASE WHEN {value} IS NULL THEN NULL ELSE GREATEST({low}, LEAST({high}, {value})) END"
+    between = f"LEAST({high}, GREATEST({low}, {value}))"  # both pass over what is missing
+    return f"CASE WHEN {value} IS NULL THEN NULL ELSE {between} END" if missing else between
 
 
 # Missing values, and logic. ----------------------------------------------------------------------

@@ -82,5 +82,6 @@ def _of_measure(measure: Measure) -> Fraction:
 
 
 def _average(values: Iterable[Value]) -> Fraction:
-    widths = [len(json.dumps(str(value))) + 1 for value in values]
-    return Fraction(sum(widths), max(1, len(widths)))
+    texts = [str(value) for value in values]
+    # Each has a comma; two brackets are too many, and so are blanks after all commas but one.
+    return Fraction(len(json.dumps(texts)) - len(texts), len(texts)) if texts else Fraction(0)
