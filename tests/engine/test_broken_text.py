@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -130,3 +131,82 @@ def test_all_other_columns_are_read_as_before(tmp_path: Path, stored: bool) -> N
             read.append({n: counted(engine, n, kind) for n, kind in types.items() if n != "s"})
     # NaN is missing and infinity is itself, so that values can be compared.
     assert read[0] == read[1]
+
+
+def test_a_moment_that_cannot_be_shown_changes_no_reader(tmp_path: Path) -> None:
+    """DuckDB fails to show the statistics of such a moment; these tell nothing of other columns."""
+    path, many = tmp_path / "t.parquet", 8
+    columns = {
+        "decimal": (
+            Type.REAL,
+            pa.array([Decimal(k) / 4 for k in range(many)], pa.decimal128(7, 2)),
+        ),
+        "half": (Type.REAL, pa.array([k / 2 for k in range(many)], pa.float16())),
+        "uuid": (Type.TEXT, pa.array([UUID(int=k).bytes for k in range(many)], pa.uuid())),
+    }
+    for unit in ("us", "ms"):
+        for name, (kind, column) in columns.items():
+            read = []
+            for last in (5, -(2**63)):
+                moments = pa.array([0] * (many - 1) + [last], pa.int64()).view(pa.timestamp(unit))
+                pq.write_table(
+                    pa.table({name: column, "at": moments}),
+                    path,
+                    use_dictionary=False,
+                    column_encoding={name: "BYTE_STREAM_SPLIT", "at": "PLAIN"},
+                )
+                with opened(path, {name: kind}, unit="row") as engine:
+                    read.append((engine.bases["t"].held, counted(engine, name, kind)))
+            assert read[0] == read[1]
+            assert len(read[0][1]) == many
+
+
+FAR = {
+    "integer": "CASE i WHEN 5 THEN -2147483648 WHEN 6 THEN 2147483647 ELSE 1 END",
+    "uinteger": "CASE i WHEN 5 THEN 4294967295 ELSE 1 END",
+    "bigint": "CASE i WHEN 5 THEN -9223372036854775808 WHEN 6 THEN 9223372036854775807 ELSE 1 END",
+}
+
+
+@pytest.mark.parametrize("moments", ["TIMESTAMP", "TIMESTAMP_MS"])
+@pytest.mark.parametrize("kind", FAR)
+def test_numbers_that_arrow_fails_at_are_read_by_duckdb(
+    tmp_path: Path, kind: str, moments: str
+) -> None:
+    """DuckDB writes whole numbers that lie far apart in a way that Arrow does not understand."""
+    path, many = tmp_path / "t.parquet", 3_000
+    text = "CASE i WHEN 0 THEN 'ZZZQZZZ' ELSE md5(i::VARCHAR) END"
+    chosen = f"{text} AS s, ({FAR[kind]})::{kind} AS c, make_timestamp(i)::{moments} AS at"
+    options = (
+        "FORMAT parquet, COMPRESSION uncompressed, PARQUET_VERSION v2, DICTIONARY_SIZE_LIMIT 1"
+    )
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"SELECT {chosen} FROM range({many}) AS r(i)")  # noqa: S608
+        rows.create_view("rows")
+        connection.execute(f"COPY rows TO '{path}' ({options})")
+    types = {"s": Type.TEXT, "c": Type.INTEGER, "at": Type.TIMESTAMP}
+    read = []
+    for is_broken in (False, True):
+        if is_broken:
+            content = path.read_bytes()
+            assert b"ZZZQZZZ" in content
+            path.write_bytes(content.replace(b"ZZZQZZZ", b"ZZZ\xffZZZ"))
+        with opened(path, types, unit="row") as engine:
+            assert counted(engine, "s", Type.TEXT).total() == many
+            assert bool(engine.database.broken) == (is_broken and moments == "TIMESTAMP")
+            read.append([counted(engine, name, types[name]) for name in ("c", "at")])
+    assert read[0] == read[1]
+
+
+@pytest.mark.parametrize("rows", [1, 65_535, 65_536, 65_537, 200_000])
+def test_rows_of_both_readers_stay_side_by_side(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "t.parquet"
+    numbers = [str(k).encode() for k in range(rows - 1)]
+    held = {"n": pa.array(range(rows)), "s": texts(*numbers, b"\xff")}
+    pq.write_table(pa.table(held), path, row_group_size=30_011)
+    with opened(path, {"n": Type.INTEGER, "s": Type.TEXT}, unit="row") as engine:
+        same = "SELECT count(*) FILTER (n::VARCHAR = s), count(*), count(s), sum(n) FROM t0"
+        assert engine.database.patch(frozenset())
+        with engine.database.connection() as connection:
+            read = connection.sql(same).fetchall()
+    assert read == [(rows - 1, rows, rows - 1, rows * (rows - 1) // 2)]

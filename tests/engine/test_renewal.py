@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as so
+from sordino.engine import duckdb as duckdb_engine
 from sordino.engine import duckdb_connection
 from sordino.engine.duckdb import DuckdbEngine
 from sordino.engine.duckdb_connection import Database
@@ -50,7 +54,7 @@ def renewed(engine: DuckdbEngine) -> None:
     """Put another database in the place of an engine's, as the next question would."""
     before = engine.database
     before._served = duckdb_connection._WORN
-    assert engine._alive(renew=True) is not before
+    assert engine._alive((), renew=True) is not before
 
 
 @pytest.fixture
@@ -82,12 +86,12 @@ def test_rows_are_counted_whenever_a_database_is_replaced(
     """A question looks for its database several times, and each time it may be another one."""
     engine, alive, looks = engine_of(csv), DuckdbEngine._alive, [0]
 
-    def replaced(asked: DuckdbEngine, *, renew: bool = False) -> Database:
+    def replaced(asked: DuckdbEngine, names: Iterable[str], *, renew: bool = False) -> Database:
         looks[0] += 1
         if looks[0] == place:
             asked.database._served = duckdb_connection._WORN
-            return alive(asked, renew=True)
-        return alive(asked, renew=renew)
+            return alive(asked, names, renew=True)
+        return alive(asked, names, renew=renew)
 
     monkeypatch.setattr(DuckdbEngine, "_alive", replaced)
     assert counted(csv) == 80
@@ -169,11 +173,100 @@ def test_files_that_arrow_reads_may_be_written_again(tmp_path: Path, kind: str) 
             session.ask(SQL, epsilon=1)
 
 
-def test_an_attached_file_is_attached_again(tmp_path: Path) -> None:
+def test_attached_files_stay_locked(tmp_path: Path) -> None:
     file = tmp_path / "visits.duckdb"
     with duckdb.connect(str(file)) as connection:
         connection.execute("CREATE TABLE visits AS SELECT 1 AS x FROM range(80)")
+    write = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('DELETE FROM visits')"
     with opened(tmp_path, 'duckdb = "visits.duckdb"\ntable = "visits"') as session:
+        engine_of(session).database._served = duckdb_connection._WORN
         assert counted(session) == 80
-        renewed(engine_of(session))
+        other = subprocess.run(
+            [sys.executable, "-c", write, str(file)], capture_output=True, text=True, check=False
+        )
+        assert "lock" in other.stderr
         assert counted(session) == 80
+
+
+def two_tables(folder: Path) -> Session:
+    for name in ("visits", "others"):
+        pq.write_table(pa.table({"x": [1] * 80}), folder / f"{name}.parquet")
+    others = COLUMNS.replace("visits", "others")
+    return opened(
+        folder,
+        'parquet = "visits.parquet"',
+        f'{COLUMNS}[tables.others]\nparquet = "others.parquet"\n{others}',
+    )
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file: file.unlink(missing_ok=True),
+        lambda file: file.write_bytes(b"PAR1"),
+    ],
+)
+def test_files_that_a_question_does_not_read_cost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], object]
+) -> None:
+    with two_tables(tmp_path) as session:
+        run = DuckdbEngine.run
+
+        def later(engine: DuckdbEngine, *given: Any, **more: Any) -> Any:
+            spoil(tmp_path / "others.parquet")  # after the charge
+            return run(engine, *given, **more)
+
+        monkeypatch.setattr(DuckdbEngine, "run", later)
+        assert counted(session) == 80
+        assert not session.ask(SQL, epsilon=DEAR, fresh=True).again
+
+
+def test_a_fatal_error_costs_nobody_else_a_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"x": [1] * 80}), tmp_path / "visits.parquet")
+    with opened(tmp_path, 'parquet = "visits.parquet"') as session:
+        engine, connection = engine_of(session), Database.connection
+        broken = engine.database
+
+        def fatal(database: Database, **more: Any) -> Any:
+            if database is broken:
+                raise duckdb.FatalException("it can do nothing any more")
+            return connection(database, **more)
+
+        monkeypatch.setattr(Database, "connection", fatal)
+        with pytest.raises(duckdb.FatalException):
+            duckdb_engine._read(broken, lambda: duckdb_engine._first_column(broken, "SELECT 1", []))
+        assert counted(session) == 80
+
+
+def test_a_session_closes_when_what_was_charged_is_answered(csv: Session) -> None:
+    outcomes: list[object] = []
+    begun, run = threading.Event(), DuckdbEngine.run
+
+    def slow(engine: DuckdbEngine, *given: Any, **more: Any) -> Any:
+        begun.set()
+        time.sleep(0.3)
+        return run(engine, *given, **more)
+
+    def ask() -> None:
+        try:
+            outcomes.append(counted(csv))
+        except Exception as error:
+            outcomes.append(error)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DuckdbEngine, "run", slow)
+        asker = threading.Thread(target=ask)
+        asker.start()
+        begun.wait()
+        closers = [threading.Thread(target=csv.close) for _ in range(2)]
+        for thread in closers:
+            thread.start()
+        for thread in (asker, *closers):
+            thread.join()
+    assert outcomes == [80]
+    with pytest.raises(ValueError, match="closed"):
+        csv.ask(SQL, epsilon=1)
+    with pytest.raises(ValueError, match="closed"):
+        engine_of(csv)._alive(())

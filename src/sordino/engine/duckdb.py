@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -71,11 +71,11 @@ class DuckdbEngine:
     ) -> None:
         self.catalog = catalog
         sources = sources_of(catalog)
-        self._files = [Path(file) for file in sources.files]
         self._files_of = sources.of
         self._frames = {table.name: secrets.token_hex(16) for table in catalog.tables}
         self._opened = _opened(catalog, sources.of)
-        self._stamps = _stamps(self._files)
+        self._stamps = self._stamps_of(table.name for table in catalog.tables)
+        self._is_closed = False
         self._reopening = threading.Lock()
         self.database = Database(
             sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
@@ -95,9 +95,14 @@ class DuckdbEngine:
         It looks at the schemas of files, at the rows of public tables, and tries the statement on
         tables with made-up rows; at no private row.
         """
-        self._alive(renew=True)
-        check_matches(bounded.rows, self._matches_of)
-        self._tried(bounded)
+        try:
+            self._alive(tables_read(bounded.rows, self.catalog), renew=True)
+            check_matches(bounded.rows, self._matches_of)
+            self._tried(bounded)
+        except Exception as error:
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            raise
 
     def load(self, bounded: Bounded) -> None:
         """Read the CSV files that a question needs, before it is charged.
@@ -121,8 +126,6 @@ class DuckdbEngine:
             table = _read(database, lambda: _answered(database, statement, progress))
             return Sealed(_parts(table, statement))
         except Exception as error:
-            if isinstance(error, _FATAL):
-                self.database.is_broken = True
             charge = f"{receipt.people}:{receipt.number}"
             tell_owner("a question failed after its charge", error, charge=charge)
         raise SealedError
@@ -133,13 +136,14 @@ class DuckdbEngine:
 
     def _loaded(self, names: Iterable[str]) -> Database:
         """Return a database that has the rows of tables; one that takes its place may not."""
-        database = self._alive()
+        names = frozenset(names)
+        database = self._alive(names)
         for place, table in enumerate(self.catalog.tables):
             if table.name not in names or database.is_loaded(view_name(place)):
                 continue
             try:
                 self._check_unwritten(table.name)
-                database.load(view_name(place))
+                _read(database, partial(database.load, view_name(place)))
                 self._check_unwritten(table.name)
             except Malformed as error:
                 tell_owner(f"table {table.name!r} cannot be read", error, public=True)
@@ -167,27 +171,35 @@ class DuckdbEngine:
                     "opened; open it again"
                 )
 
-    def _alive(self, *, renew: bool = False) -> Database:
-        """Return a database that this process can use, of files as they are now.
+    def _alive(self, names: Iterable[str], *, renew: bool = False) -> Database:
+        """Return a database that this process can use, of the files of tables as they are now.
 
-        Another one takes its place where it cannot, or where a file was written since. With
-        ``renew`` so is one replaced that is worn; that is done before a charge, because it may
+        Another one takes its place where it cannot, or where one of these files was written since.
+        With ``renew`` so is one replaced that is worn; that is done before a charge, because it may
         fail. Who uses the old one closes it as the last.
         """
         with self._reopening:
-            return self._current(renew=renew)
+            return self._current(names, renew=renew)
 
-    def _current(self, *, renew: bool = False) -> Database:
-        held, stamps = self.database, _stamps(self._files)
+    def _current(self, names: Iterable[str], *, renew: bool = False) -> Database:
+        if self._is_closed:
+            raise ValueError("this engine is closed; open it again")
+        held, stamps = self.database, self._stamps_of(names)
         is_usable = not (held.is_inherited or held.is_broken or (renew and held.is_worn))
-        if is_usable and stamps == self._stamps:
+        if is_usable and stamps.items() <= self._stamps.items():
             return held
+        stamps = self._stamps_of(table.name for table in self.catalog.tables)
         database = held.again()
         if database.doors.bases != self.bases:
             database.close()
             raise CatalogError("the columns of a file have changed; open the catalog again")
         self.database, self._stamps = database, stamps
         return database
+
+    def _stamps_of(self, names: Iterable[str]) -> dict[str, tuple[int, int] | None]:
+        """Return what tells that a file is another one, but for files that are read once."""
+        files = [file for name in names for file in self._files_of.get(name, ())]
+        return {file: _stamp(Path(file)) for file in files if file not in self._opened}
 
     def after_fork(self) -> None:
         """Let go of what a thread may have held when this process was forked from another."""
@@ -201,6 +213,8 @@ class DuckdbEngine:
             statement = self.statement(bounded, salt=0)
             self._trial.run(lambda database: _parts(_execute(database, statement), statement))
         except Exception as error:
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
             tell_owner("a question cannot be carried out", error, public=True)
         else:
             return statement
@@ -260,7 +274,7 @@ class DuckdbEngine:
             raise CatalogError(f"there is no table {table!r}")
         declared = self.catalog.tables[place]
         with self._reopening:  # one that took its place would have the rows of before
-            self._current().swap(view_name(place), narrowed(declared, frame))
+            self._current(()).swap(view_name(place), narrowed(declared, frame))
             self._frames[table] = secrets.token_hex(16)
 
     def version(self, tables: Iterable[str]) -> str:
@@ -286,7 +300,9 @@ class DuckdbEngine:
 
     def close(self) -> None:
         """Close the database; the engine cannot be used afterwards."""
-        self.database.close()
+        with self._reopening:
+            self._is_closed = True
+            self.database.close()
 
     def _compile(self, bounded: Bounded) -> Statement:
         return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
@@ -327,17 +343,13 @@ def _written(file: str) -> int:
         return 0
 
 
-def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
-    """Return what tells that a file is another one: when it was written, and its size."""
-    found: list[tuple[int, int] | None] = []
-    for file in files:
-        try:
-            seen = file.stat()
-        except OSError:
-            found.append(None)
-        else:
-            found.append((seen.st_mtime_ns, seen.st_size))
-    return found
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Return when a file was written, and its size, or None if it is not there."""
+    try:
+        seen = file.stat()
+    except OSError:
+        return None
+    return seen.st_mtime_ns, seen.st_size
 
 
 def _read(database: Database, reading: Callable[[], _T]) -> _T:
@@ -353,6 +365,9 @@ def _read(database: Database, reading: Callable[[], _T]) -> _T:
         except BAD_TEXT:
             if not database.patch(known):
                 raise
+        except _FATAL:
+            database.is_broken = True
+            raise
 
 
 def _is_interrupt(error: Exception) -> bool:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files that DuckDB cannot read without failing at some value, read through Arrow.
+"""Parquet files of which DuckDB cannot read some columns without failing at some value.
 
 DuckDB turns moments in milliseconds into microseconds before any of our SQL sees them, and fails
-where they do not fit; decimals of more than 38 digits become doubles. Which files are read here
-for that depends on their schema alone. So are files read in which text was met that is not UTF-8.
+where they do not fit; decimals of more than 38 digits become doubles; and it fails at text that is
+not UTF-8. Arrow reads such columns. It reads no others: of whole numbers that DuckDB writes there
+are some that Arrow fails at. So each column of a file has one reader, which its type decides, but
+for text, which Arrow reads once some of it turned out not to be UTF-8.
 """
 
 from __future__ import annotations
@@ -12,12 +14,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sordino.engine.dialect import literal, quoted
+from sordino.engine.select import select
 from sordino.errors import CatalogError
 from sordino.query.arrow import plain, type_of
 from sordino.query.catalog import Table
 from sordino.query.types import Type
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 _ROWS = 65_536  # that are converted at a time
@@ -27,26 +32,33 @@ class CarefulFiles:
     """Declared columns of Parquet files of one schema, as a stream that can be read many times.
 
     Every reading opens the files anew, so that several of them in one statement, or in several
-    threads, do not meet. With ``texts`` the columns of these numbers become text where they are
-    valid UTF-8, and the others stay as they are.
+    threads, do not meet. The columns at the places ``careful`` and ``texts`` are read through
+    Arrow, and text that is not valid UTF-8 is missing there. DuckDB reads all others, on cursors of
+    a connection that nobody else uses, row by row beside them.
     """
 
     def __init__(
         self,
+        connection: duckdb.DuckDBPyConnection,
         table: Table,
         files: tuple[str, ...],
         names: tuple[str, ...],
         *,
-        texts: frozenset[int] | None = None,
+        texts: frozenset[int],
+        careful: frozenset[int] = frozenset(),
     ) -> None:
         import pyarrow as pa  # pyarrow is loaded only where it reads
 
-        self._files, self._names = files, names
-        self._columns = [column.name for column in table.columns]
+        self._connection, self._files = connection, files
         held, columns = _schemas(table, files[0])
         stored = {column.path: column for column in columns}
-        fields, self._turns = [], list[Callable[[Any], Any]]()
+        kinds: dict[str, pa.DataType] = {}
+        self._turns: dict[str, tuple[str, Callable[[Any], Any]]] = {}  # by the declared name
+        beside: list[str] = []
         for place, (column, name) in enumerate(zip(table.columns, names, strict=True)):
+            if place not in texts and place not in careful:
+                beside.append(f"{quoted(name)} AS {quoted(column.name)}")
+                continue
             arrow = held.field(name).type
             if pa.types.is_decimal(arrow) and not _holds(arrow, stored[name]):
                 raise CatalogError(
@@ -55,9 +67,8 @@ class CarefulFiles:
                     f"decimal of {arrow.precision} digits has, so that some cannot be read; write "
                     "them as numbers of 64 bits, or leave the column out"
                 )
-            if texts is not None:
-                turn = _text if place in texts else _bare
-            else:
+            turn: Callable[[Any], Any] = _text
+            if place not in texts:
                 kind = _kind(arrow, column.type)
                 if kind is None:
                     raise CatalogError(
@@ -66,9 +77,14 @@ class CarefulFiles:
                         "holds, or leave the column out"
                     )
                 turn = partial(_settled, kind=kind)
-            self._turns.append(turn)
-            fields.append((column.name, turn(pa.array([], arrow)).type))
-        self._schema = pa.schema(fields)
+            self._turns[column.name] = name, turn
+            kinds[column.name] = turn(pa.array([], arrow)).type
+        self._beside = beside
+        if beside:
+            with self._connection.cursor() as cursor:
+                empty = cursor.sql(f"{self._selected(files[0])} LIMIT 0").to_arrow_table()
+            kinds |= {field.name: field.type for field in empty.schema}
+        self._schema = pa.schema([(column.name, kinds[column.name]) for column in table.columns])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a new stream from the first row on; Arrow libraries ask for one by this name."""
@@ -77,39 +93,107 @@ class CarefulFiles:
         reader = pa.RecordBatchReader.from_batches(self._schema, self._batches())
         return reader.__arrow_c_stream__(requested_schema)
 
+    def _selected(self, path: str) -> str:
+        return select(self._beside, scan_of([path]))
+
     def _batches(self) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        names = [name for name, _ in self._turns.values()]
         for path in self._files:
-            with _opened(path) as file:
-                for batch in file.iter_batches(_ROWS, columns=list(self._names)):
-                    arrays = [
-                        turn(batch.column(name)).cast(kind)  # which files may spell differently
-                        for name, turn, kind in zip(
-                            self._names, self._turns, self._schema.types, strict=True
-                        )
-                    ]
-                    yield pa.record_batch(arrays, schema=self._schema)
+            with _opened(path) as file, self._connection.cursor() as cursor:
+                beside = _Beside(cursor, self._selected(path)) if self._beside else None
+                for batch in file.iter_batches(_ROWS, columns=names):
+                    arrays = {} if beside is None else beside.next(batch.num_rows)
+                    for column, (name, turn) in self._turns.items():
+                        kind = self._schema.field(column).type
+                        # Files may spell one type differently.
+                        arrays[column] = turn(batch.column(name)).cast(kind)
+                    ordered = [arrays[column] for column in self._schema.names]
+                    yield pa.record_batch(ordered, schema=self._schema)
+                if beside is not None:
+                    beside.check_end()
 
 
-def arrow_types(table: Table, path: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the types that Arrow gives to columns of a file, in words that tell them apart."""
-    held, _ = _schemas(table, path)
-    return tuple(str(held.field(name).type) for name in names)
+class _Beside:
+    """Rows that DuckDB reads in the order of the file, as many at a time as are asked for."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, text: str) -> None:
+        self._reader = cursor.sql(text).to_arrow_reader(_ROWS)
+        self._rest: Any = None
+
+    def next(self, rows: int) -> dict[str, Any]:
+        """Return the columns of the next rows, by name."""
+        import pyarrow as pa
+
+        parts = []
+        while rows:
+            if not self._rest:
+                self._rest = self._reader.read_next_batch()  # there are more, or the file changed
+            parts.append(self._rest.slice(0, rows))
+            self._rest = self._rest.slice(rows)
+            rows -= parts[-1].num_rows
+        schema = self._reader.schema
+        arrays = [
+            pa.concat_arrays([part.column(place) for part in parts] or [pa.array([], field.type)])
+            for place, field in enumerate(schema)
+        ]
+        return dict(zip(schema.names, arrays, strict=True))
+
+    def check_end(self) -> None:
+        """Refuse a file that changed between the two readers, of which one has more rows."""
+        if self._rest or any(len(batch) for batch in self._reader):
+            raise ValueError("a file was written while it was being read")
+
+
+def scan_of(files: Iterable[str]) -> str:
+    """Return a scan of files that takes nothing from the names of folders."""
+    listed = ", ".join(map(literal, files))
+    return (
+        f"read_parquet([{listed}], hive_partitioning = false, union_by_name = false, "
+        "int96_as = 'timestamp', can_have_nan = true, utf8_validation = 'strict')"
+    )
+
+
+def chunks_of(table: Table, path: str) -> set[tuple[str, str, str, tuple[str, ...]]]:
+    """Return name, physical type, codec and encodings of all columns, wherever these differ.
+
+    Arrow tells them, because DuckDB tells them together with statistics, of which some cannot be
+    shown: these are values of rows.
+    """
+    file = _readable(table, path)
+    with file:
+        metadata = file.metadata
+        chunks = (
+            metadata.row_group(group).column(place)
+            for group in range(metadata.num_row_groups)
+            for place in range(metadata.num_columns)
+        )
+        return {
+            (chunk.path_in_schema, chunk.physical_type, chunk.compression, chunk.encodings)
+            for chunk in chunks
+        }
 
 
 def _schemas(table: Table, path: str) -> tuple[Any, list[Any]]:
     """Return what a file holds as Arrow has it, and how it is stored."""
+    with _readable(table, path) as file:
+        return file.schema_arrow, [*map(file.schema.column, range(len(file.schema)))]
+
+
+def _readable(table: Table, path: str) -> Any:
+    """Open a file; one whose schema Arrow cannot make sense of is refused."""
     import pyarrow as pa
 
     try:
-        with _opened(path) as file:
-            return file.schema_arrow, [*map(file.schema.column, range(len(file.schema)))]
+        file = _opened(path)
+        file.schema_arrow  # noqa: B018 - it is made here, and may fail
     except (pa.ArrowException, OSError):  # what it says may quote what is in the file
         raise CatalogError(
             f"table {table.name!r}: the schema of the file {path!r} is damaged, or has types that "
             "do not fit how they are stored; write the file anew"
         ) from None
+    return file
 
 
 def _opened(path: str) -> Any:
@@ -161,12 +245,3 @@ def _text(array: Any) -> Any:
     if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
         array = array.cast(pa.large_binary()).view(pa.large_string())
     return _settled(array, Type.TEXT)
-
-
-def _bare(array: Any) -> Any:
-    """Return a column as it is, in a type that DuckDB takes from Arrow as it does from a file."""
-    import pyarrow as pa
-
-    if pa.types.is_float16(array.type):
-        return array.cast(pa.float32())
-    return array.cast(pa.int64()) if pa.types.is_duration(array.type) else array

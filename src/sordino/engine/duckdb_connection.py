@@ -127,7 +127,8 @@ class Database:
             raise CatalogError(f"the engine cannot be opened: {error}") from None
         try:
             self._watched = self._open()
-            self.doors = doors_of(self._sources, self._watched)
+            self._schemas = self._root.cursor()  # for schemas, and readers of other statements
+            self.doors = doors_of(self._sources, self._schemas)
             self._furnish(self._watched)
         except (duckdb.Error, CatalogError) as error:
             self._root.close()
@@ -199,8 +200,12 @@ class Database:
 
     @property
     def is_worn(self) -> bool:
-        """Tell whether it has served so long that another one should take its place."""
-        return self._served >= _WORN
+        """Tell whether it has served so long that another one should take its place.
+
+        Not if files are attached: as the old one lets go of them the system forgets that the new
+        one has them locked, and other programs could write them.
+        """
+        return self._served >= _WORN and not self._sources.databases
 
     @property
     def is_inherited(self) -> bool:
@@ -301,7 +306,7 @@ class Database:
         if self.is_inherited:
             return
         with WORK.passing(), self._watching, self._lock:
-            for connection in (*self._idle, self._watched, self._root):
+            for connection in (*self._idle, self._watched, self._schemas, self._root):
                 _close(connection)
             self._idle.clear()
         self._cleanup()

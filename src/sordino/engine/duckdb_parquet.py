@@ -18,7 +18,7 @@ import duckdb
 
 from sordino.engine.bases import MOMENTS, Base, check_fit, normal
 from sordino.engine.dialect import DUCKDB, literal, quoted
-from sordino.engine.duckdb_careful import CarefulFiles, arrow_types
+from sordino.engine.duckdb_careful import CarefulFiles, chunks_of, scan_of
 from sordino.engine.duckdb_types import held_of
 from sordino.engine.select import inner, select
 from sordino.engine.writer import Writer
@@ -26,7 +26,7 @@ from sordino.errors import CatalogError
 from sordino.query.catalog import Table
 
 _INT96 = "INT96"
-_TEXT = "VARCHAR"
+_TEXT, _UUID = "VARCHAR", "UUID"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\d+\)")
 _BYTES = ((4, 2), (9, 4), (18, 8), (38, 16))  # in which DuckDB keeps decimals, by their digits
 _LONGEST = 16  # bytes
@@ -44,7 +44,7 @@ _STORED = {  # how a type may be stored; where it is not so, bytes of other rows
     "UUID": ("FIXED_LEN_BYTE_ARRAY",),
 }
 _LENGTHS = {"FLOAT": 2, "UUID": 16}  # of what is stored in bytes
-_CODECS = (None, "UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4_RAW")
+_CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")
 _FOOTER = (
     "name",
     "type",
@@ -77,7 +77,7 @@ class _Entry:
         Milliseconds beyond all microseconds fail. Decimals that are stored in more bytes than
         DuckDB keeps them in lose the others, or fail, and long ones would become doubles; of those
         in as many bytes as a number of 128 bits has, the least one has no double. Moments of 96
-        bits mean other things to Arrow, which may have to read the file for its text.
+        bits mean other things to Arrow, and it reads them in all files.
         """
         milliseconds = self.converted == "TIMESTAMP_MILLIS" or "MILLIS=Milli" in (
             self.logical or ""
@@ -111,12 +111,13 @@ class ParquetDoor:
     """How a table of Parquet files is read.
 
     ``view`` is a SELECT of the declared columns. ``frames`` are what it reads from besides files,
-    by name.
+    by name, on a ``connection`` that is used for nothing else.
     """
 
     table: Table
     view: str
     base: Base
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
     frames: Mapping[str, Any] = field(repr=False)
     parts: tuple[_Part, ...] = field(repr=False)
     is_settled: bool  # the view casts to the declared types, for its parts have others
@@ -132,14 +133,14 @@ class ParquetDoor:
             texts = [DUCKDB.opaque.format(quoted(part.names[place])) for place in part.places]
             if texts:
                 read = f"bit_xor(hash({', '.join(texts)}))"
-                found |= {file: select([read], _scan([file])) for file in part.files}
+                found |= {file: select([read], scan_of([file])) for file in part.files}
         return found
 
     def patched(self, broken: frozenset[str]) -> tuple[str, dict[str, Any]]:
         """Return a view in which text of some files may be anything, and what it reads from.
 
-        These files are read through Arrow, where text that is not UTF-8 is missing. All else is the
-        same, and so are the types of all columns.
+        The text of these files is read through Arrow, where it is missing if it is not UTF-8. All
+        other columns are read as before, and the types of all are the same.
         """
         frames = dict(self.frames)
         views: list[str] = []
@@ -151,8 +152,10 @@ class ParquetDoor:
             if stay:
                 views.append(self._shown(part, part.read(stay)))
             gone = tuple(file for file in part.files if file in broken)
-            frames[part.spare] = CarefulFiles(self.table, gone, part.names, texts=part.places)
-            views.append(self._shown(part, select(_names(self.table), part.spare)))
+            frames[part.spare] = CarefulFiles(
+                self.connection, self.table, gone, part.names, texts=part.places
+            )
+            views.append(self._shown(part, part.patched))
         return "\nUNION ALL\n".join(views), frames
 
     def _shown(self, part: _Part, view: str) -> str:
@@ -167,13 +170,12 @@ def parquet_door(
     ids: frozenset[str],
 ) -> ParquetDoor:
     """Read the footers of all files, and no row; refuse what does not fit, and name the file."""
-    groups: dict[tuple[tuple[_Entry, ...], tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[_Entry, ...], list[str]] = {}
     for file, entries in _footers(connection, table, files).items():
-        declared = _declared(table, file, entries)
-        groups.setdefault((declared, _in_arrow(table, file, declared)), []).append(file)
+        groups.setdefault(_declared(table, file, entries), []).append(file)
     frames: dict[str, Any] = {}
     parts: list[_Part] = []
-    for place, ((schema, _), alike) in enumerate(groups.items()):
+    for place, (schema, alike) in enumerate(groups.items()):
         part = _part(connection, table, f"{name}p{place}", alike, schema)
         for column, entry in zip(table.columns, schema, strict=True):
             is_id = column.name in ids
@@ -188,23 +190,11 @@ def parquet_door(
     if len(parts) == 1:
         (part,) = parts
         base = Base(name, part.held, ids)
-        return ParquetDoor(table, part.view, base, frames, (part,), is_settled=False)
+        return ParquetDoor(table, part.view, base, connection, frames, (part,), is_settled=False)
     views = "\nUNION ALL\n".join(_settled(table, part.view, part.held, ids) for part in parts)
     types = {column.name: DUCKDB.types[column.type] for column in table.columns}
     base = Base(name, types, ids)
-    return ParquetDoor(table, views, base, frames, tuple(parts), is_settled=True)
-
-
-def _in_arrow(table: Table, file: str, entries: tuple[_Entry, ...]) -> tuple[str, ...]:
-    """Return the types that Arrow gives to the declared columns of a file with text.
-
-    Arrow reads the file once some text turns out not to be UTF-8. Files have to be alike to both
-    readers, because which of them reads a file must not show in its values; and what Arrow cannot
-    open is refused now.
-    """
-    if not any(entry.held == _TEXT for entry in entries):
-        return ()
-    return arrow_types(table, file, [entry.name for entry in entries])
+    return ParquetDoor(table, views, base, connection, frames, tuple(parts), is_settled=True)
 
 
 def _check_id(table: Table, column: str, file: str, entry: _Entry) -> None:
@@ -238,7 +228,22 @@ class _Part:
 
     def read(self, files: Iterable[str]) -> str:
         """Return a SELECT of the declared columns of some files, read by DuckDB."""
-        return select(self.chosen, _scan(files))
+        return select(self.chosen, scan_of(files))
+
+    @property
+    def patched(self) -> str:
+        """A SELECT of the declared columns where text is read through Arrow.
+
+        All columns pass through Arrow then, which has UUIDs as text.
+        """
+        names = {name: quoted(name) for name in self.held}
+        return select(
+            [
+                f"CAST({names[name]} AS {_UUID}) AS {names[name]}" if kind == _UUID else names[name]
+                for name, kind in self.held.items()
+            ],
+            self.spare,
+        )
 
 
 def _part(
@@ -250,23 +255,22 @@ def _part(
 ) -> _Part:
     names = tuple(entry.name for entry in entries)
     if any(entry.is_careful for entry in entries):
-        return _careful(connection, table, name, files, names)
+        return _careful(connection, table, name, files, entries)
     columns = list(zip(table.columns, names, strict=True))
     chosen = tuple(f"{quoted(held)} AS {quoted(column.name)}" for column, held in columns)
-    part = _Part(select(chosen, _scan(files)), {}, {}, tuple(files), chosen, names)
-    held = _held(connection, part.view)
+    view = select(chosen, scan_of(files))
+    held = _held(connection, view)
     texts = frozenset(place for place, kind in enumerate(held.values()) if kind == _TEXT)
-    if texts:
-        spare = f"{name}x"
-        try:
-            connection.register(spare, CarefulFiles(table, tuple(files[:1]), names, texts=texts))
-            is_alike = _held(connection, select(_names(table), spare)) == held
-        except duckdb.Error:  # a type of Arrow that DuckDB does not take
-            is_alike = False
-        if not is_alike:
-            return _careful(connection, table, name, files, names)
-        part = replace(part, places=texts, spare=spare)
-    return replace(part, held=held)
+    part = _Part(view, held, {}, tuple(files), chosen, names, texts, f"{name}x")
+    if not texts:
+        return part
+    reader = CarefulFiles(connection, table, tuple(files[:1]), names, texts=texts)
+    try:
+        connection.register(part.spare, reader)
+        is_alike = _held(connection, part.patched) == held
+    except duckdb.Error:  # a type of Arrow that DuckDB does not take
+        is_alike = False
+    return part if is_alike else _careful(connection, table, name, files, entries)
 
 
 def _careful(
@@ -274,10 +278,19 @@ def _careful(
     table: Table,
     name: str,
     files: list[str],
-    names: tuple[str, ...],
+    entries: tuple[_Entry, ...],
 ) -> _Part:
-    """Return how files are read through Arrow."""
-    reader = CarefulFiles(table, tuple(files), names)
+    """Return how files are read of which Arrow reads all text, and what DuckDB fails at."""
+    names = tuple(entry.name for entry in entries)
+    places = range(len(entries))
+    reader = CarefulFiles(
+        connection,
+        table,
+        tuple(files),
+        names,
+        texts=frozenset(place for place in places if entries[place].held == _TEXT),
+        careful=frozenset(place for place in places if entries[place].is_careful),
+    )
     connection.register(name, reader)
     view = select(_names(table), name)
     return _Part(view, _held(connection, view), {name: reader}, tuple(files))
@@ -285,15 +298,6 @@ def _careful(
 
 def _names(table: Table) -> list[str]:
     return [quoted(column.name) for column in table.columns]
-
-
-def _scan(files: Iterable[str]) -> str:
-    """Return a scan of files that takes nothing from the names of folders."""
-    listed = ", ".join(map(literal, files))
-    return (
-        f"read_parquet([{listed}], hive_partitioning = false, union_by_name = false, "
-        "int96_as = 'timestamp', can_have_nan = true, utf8_validation = 'strict')"
-    )
 
 
 def _settled(table: Table, view: str, held: Mapping[str, str], ids: frozenset[str]) -> str:
@@ -344,14 +348,8 @@ def _check_readable(
             f"table {table.name!r}: the file {file!r} is encrypted, and nothing here has its key; "
             "write it without encryption"
         )
-    kept = ["path_in_schema", "type", "compression", "encodings"]
-    text = select(kept, f"parquet_metadata({literal(file)})", distinct=True)
-    try:
-        chunks = connection.execute(text).fetchall()
-    except duckdb.Error:  # statistics that cannot be shown, which says nothing of the rows
-        chunks = []
     split = set()
-    for name, physical, codec, encodings in chunks:
+    for name, physical, codec, encodings in chunks_of(table, file):
         if codec not in _CODECS:
             raise CatalogError(
                 f"table {table.name!r}: the file {file!r} is compressed in a way that cannot be "

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from threading import Lock, get_ident
+from threading import Lock, RLock, get_ident
+from time import sleep
 from types import TracebackType
 from weakref import WeakValueDictionary
 
 from sordino.exact.gate import Visits
+
+_STEP = 0.001  # seconds between two looks
 
 
 class Flight:
@@ -62,6 +65,16 @@ class Flights:
         self._check_process()
         return _Asking(self._visits)
 
+    def closing(self) -> RLock:
+        """Return what one thread takes to close the session, before it uses the session for it."""
+        self._check_process()
+        return self._closing
+
+    def wait_for_others(self) -> None:
+        """Wait until no other thread uses the session; what was charged is answered first."""
+        while self._visits.others():
+            sleep(_STEP)
+
     def of(self, question: Hashable) -> Flight:
         """Return the turn that whoever asks this question takes."""
         self._check_process()
@@ -78,5 +91,6 @@ class Flights:
     def _begin(self) -> None:
         self._process = os.getpid()
         self._guard = Lock()
+        self._closing = RLock()  # a handler of a signal that closes, too, is refused and not stuck
         self._flights: WeakValueDictionary[Hashable, Flight] = WeakValueDictionary()
         self._visits: Visits[_Asking] = Visits()

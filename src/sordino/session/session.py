@@ -385,12 +385,13 @@ class Session:
             return left_of(self._ledger, (people for people, _ in self.catalog.purses), self.who)
 
     def close(self) -> None:
-        """Let go of the engine and the ledger.
+        """Let go of the engine and the ledger, once questions of other threads are answered.
 
         Guarantee: none needed.
         """
-        with self._flights.asking():
+        with self._flights.closing(), self._flights.asking():
             self._closed = True
+            self._flights.wait_for_others()
             self._engine.close()
             self._ledger.close()
 

@@ -147,21 +147,21 @@ READING: dict[str, Mutant] = {
         'text = f"{text} COLLATE C"', "pass",
     ),
     "names of folders are columns": _of(
-        _FILES, duckdb_parquet._scan, "hive_partitioning = false", "hive_partitioning = true"
+        _FILES, duckdb_careful.scan_of, "hive_partitioning = false", "hive_partitioning = true"
     ),
     "the first file decides": _of(
         _FILES, duckdb_parquet.parquet_door,
-        "groups.setdefault((declared, _in_arrow(table, file, declared)), [])",
-        "groups.setdefault(next(iter(groups), (declared, ())), [])",
+        "groups.setdefault(_declared(table, file, entries), [])",
+        "groups.setdefault(next(iter(groups), _declared(table, file, entries)), [])",
     ),
     "milliseconds are left to DuckDB": _with(
         "parquet timestamp[ms]", duckdb_parquet._Entry, "is_careful", property(lambda _: False)
     ),
     "broken text gets question marks": _of(
-        "parquet string", duckdb_parquet._scan, "'strict'", "'replace'"
+        "parquet string", duckdb_careful.scan_of, "'strict'", "'replace'"
     ),
     "broken text loses what is broken": _of(
-        "parquet string", duckdb_parquet._scan, "'strict'", "'ignore'"
+        "parquet string", duckdb_careful.scan_of, "'strict'", "'ignore'"
     ),
     "broken text is not looked for": _of(
         "parquet string", duckdb_connection._is_read, "return False", "return True"
