@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.engine.duckdb import DuckdbEngine
+from sordino.errors import CatalogError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, UnitCount
 from sordino.query.catalog import Catalog, Column, ParquetFile, Table
 from sordino.query.tree import Field, Key, Scan
@@ -210,3 +211,58 @@ def test_rows_of_both_readers_stay_side_by_side(tmp_path: Path, rows: int) -> No
         with engine.database.connection() as connection:
             read = connection.sql(same).fetchall()
     assert read == [(rows - 1, rows, rows - 1, rows * (rows - 1) // 2)]
+
+
+def as_opaque(column: pa.Array) -> pa.Array:
+    return pa.ExtensionArray.from_storage(pa.opaque(pa.string(), "x", "y"), column)
+
+
+def test_json_is_no_text_beside_careful_columns(tmp_path: Path) -> None:
+    """DuckDB has a type of its own for it, and fails at it where it is not UTF-8."""
+    column = pa.ExtensionArray.from_storage(pa.json_(), texts(b"{}", b"\xff"))
+    for moments in (pa.timestamp("us"), pa.timestamp("ms")):
+        held = {"s": column, "at": pa.array([0, 1], pa.int64()).view(moments)}
+        pq.write_table(pa.table(held), tmp_path / "t.parquet")
+        types = {"s": Type.TEXT, "at": Type.TIMESTAMP}
+        with pytest.raises(CatalogError, match="JSON"), opened(tmp_path / "t.parquet", types):
+            pass
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_every_file_is_looked_at_as_arrow_has_it(tmp_path: Path, place: int) -> None:
+    for file in range(2):
+        column = texts(b"a", b"b")
+        held = {"who": pa.array([0, 1]), "s": as_opaque(column) if file == place else column}
+        pq.write_table(pa.table(held), tmp_path / f"{file}.parquet", store_schema=True)
+    with pytest.raises(CatalogError, match="'s' of table 't'"), opened(tmp_path / "*.parquet"):
+        pass
+
+
+def test_a_name_that_leads_into_another_column_is_refused(tmp_path: Path) -> None:
+    held = {"who": pa.array([0]), "a.b": pa.array(["x"]), "a": pa.array([{"b": 1}])}
+    pq.write_table(pa.table(held), tmp_path / "t.parquet")
+    types = {"who": Type.INTEGER, "a.b": Type.TEXT}
+    with pytest.raises(CatalogError, match="rename it"), opened(tmp_path / "t.parquet", types):
+        pass
+    del held["a"]
+    pq.write_table(pa.table(held), tmp_path / "t.parquet")
+    with opened(tmp_path / "t.parquet", types) as engine:
+        assert counted(engine, "a.b", Type.TEXT) == {"x": 1}
+
+
+@pytest.mark.parametrize("last", [b"x", b"\xff"])
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_other_tables_do_not_matter(tmp_path: Path, last: bytes, is_gone: bool) -> None:
+    """Neither where text is looked for, nor where a connection gets its tables."""
+    tables = []
+    for name, text in (("t", last), ("u", b"\xff")):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({"who": pa.array([0, 1]), "s": texts(b"x", text)}), path)
+        columns = tuple(Column(column, kind) for column, kind in TYPES.items())
+        tables.append(Table(name, ParquetFile(path), columns, unit="who"))
+    with closing(DuckdbEngine(Catalog(tuple(tables)), threads=1)) as engine:
+        other = tmp_path / "u.parquet"
+        other.unlink() if is_gone else other.write_bytes(b"PAR1")
+        with engine.database.connection(), engine.database.connection():  # so that a third is new
+            assert counted(engine, "s", Type.TEXT).total() == 2
+        assert counted(engine, "s", Type.TEXT).total() == 2

@@ -50,35 +50,34 @@ class CarefulFiles:
         import pyarrow as pa  # pyarrow is loaded only where it reads
 
         self._connection, self._files = connection, files
-        held, columns = _schemas(table, files[0])
-        stored = {column.path: column for column in columns}
-        kinds: dict[str, pa.DataType] = {}
         self._turns: dict[str, tuple[str, Callable[[Any], Any]]] = {}  # by the declared name
+        kinds: dict[str, pa.DataType] = {}
         beside: list[str] = []
         for place, (column, name) in enumerate(zip(table.columns, names, strict=True)):
             if place not in texts and place not in careful:
                 beside.append(f"{quoted(name)} AS {quoted(column.name)}")
-                continue
-            arrow = held.field(name).type
-            if pa.types.is_decimal(arrow) and not _holds(arrow, stored[name]):
-                raise CatalogError(
-                    f"column {column.name!r} of table {table.name!r} holds decimals in the file "
-                    f"{files[0]!r} that are stored in bytes of any number, or in more than a "
-                    f"decimal of {arrow.precision} digits has, so that some cannot be read; write "
-                    "them as numbers of 64 bits, or leave the column out"
-                )
-            turn: Callable[[Any], Any] = _text
-            if place not in texts:
-                kind = _kind(arrow, column.type)
+        for path in files:
+            held, columns = _schemas(table, path)
+            for place, (column, name) in enumerate(zip(table.columns, names, strict=True)):
+                if place not in texts and place not in careful:
+                    continue
+                arrow = held.field(name).type
+                said = f"column {column.name!r} of table {table.name!r}"
+                _check_path(said, path, name, columns)
+                _check_decimal(said, path, arrow, columns, name)
+                kind = Type.TEXT if place in texts else _kind(arrow, column.type)
+                turn = _text if place in texts else partial(_settled, kind=kind or column.type)
+                try:
+                    turned = turn(pa.array([], arrow))
+                    turned.cast(kinds.setdefault(column.name, turned.type))
+                except (CatalogError, pa.ArrowException):
+                    kind = None
                 if kind is None:
                     raise CatalogError(
-                        f"column {column.name!r} of table {table.name!r} is declared as "
-                        f"{column.type}, but the file {files[0]!r} has {arrow}; declare what it "
-                        "holds, or leave the column out"
+                        f"{said} is declared as {column.type}, but the file {path!r} has {arrow}; "
+                        "declare what it holds, or leave the column out"
                     )
-                turn = partial(_settled, kind=kind)
-            self._turns[column.name] = name, turn
-            kinds[column.name] = turn(pa.array([], arrow)).type
+                self._turns.setdefault(column.name, (name, turn))
         self._beside = beside
         if beside:
             with self._connection.cursor() as cursor:
@@ -202,6 +201,34 @@ def _opened(path: str) -> Any:
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us", binary_type=pa.large_binary())
+
+
+def _check_path(said: str, file: str, name: str, columns: list[Any]) -> None:
+    """Refuse a name with a dot that also leads to a column within another, which Arrow would read.
+
+    Arrow takes what is within a column by such names, and may fail at it.
+    """
+    if (
+        "." in name
+        and sum(one.path == name or one.path.startswith(f"{name}.") for one in columns) > 1
+    ):
+        raise CatalogError(
+            f"{said} has a name in the file {file!r} that is also that of a column within another; "
+            "rename it"
+        )
+
+
+def _check_decimal(said: str, file: str, arrow: Any, columns: list[Any], name: str) -> None:
+    """Refuse decimals of which some could not be read."""
+    import pyarrow as pa
+
+    stored = next(column for column in columns if column.path == name)
+    if pa.types.is_decimal(arrow) and not _holds(arrow, stored):
+        raise CatalogError(
+            f"{said} holds decimals in the file {file!r} that are stored in bytes of any number, "
+            f"or in more than a decimal of {arrow.precision} digits has, so that some cannot be "
+            "read; write them as numbers of 64 bits, or leave the column out"
+        )
 
 
 def _holds(arrow: pa.DataType, stored: Any) -> bool:

@@ -155,16 +155,22 @@ class Database:
         return watched
 
     def _furnish(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Give a connection the tables: they are temporary, so each one has its own."""
-        views, frames = dict(self.doors.views), dict(self.doors.frames)
-        for name, door in self.doors.parquet.items():
-            if self._broken:
-                views[name], others = door.patched(self._broken)
-                frames |= others
-        for name, frame in (*frames.items(), *self._frames.items()):
+        """Give a connection the tables: they are temporary, so each one has its own.
+
+        A table whose files cannot be opened any more is left out: who reads it fails, and nobody
+        else.
+        """
+        for name, frame in (*self.doors.frames.items(), *self._frames.items()):
             connection.register(name, frame)
-        for name, text in views.items():
-            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {text}")
+        for name, text in self.doors.views.items():
+            try:
+                door = self.doors.parquet.get(name)
+                view, frames = (text, {}) if door is None else door.patched(self._broken)
+                for other, frame in frames.items():
+                    connection.register(other, frame)
+                connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {view}")
+            except (duckdb.Error, CatalogError):
+                connection.execute(f"DROP VIEW IF EXISTS {name}")
 
     @property
     def broken(self) -> frozenset[str]:
@@ -185,10 +191,7 @@ class Database:
             ]
         with WORK.passing(), self._watching, self._lock:
             if not self._broken.issuperset(found):
-                broken = self._broken.union(found)
-                for door in self.doors.parquet.values():
-                    door.patched(broken)  # which fails before anything is kept
-                self._broken = broken
+                self._broken = self._broken.union(found)
                 self._version += 1  # those that are lent are not taken back
                 for connection in (*self._idle, self._watched):
                     self._furnish(connection)
@@ -313,11 +316,13 @@ class Database:
 
 
 def _is_read(connection: duckdb.DuckDBPyConnection, probe: str) -> bool:
-    """Tell whether all text of a file can be read."""
+    """Tell whether no text of a file is known to be broken; one that cannot be opened has none."""
     try:
         connection.execute(probe).fetchall()
     except BAD_TEXT:
         return False
+    except duckdb.Error:  # who reads this file fails at it, and nobody else
+        return True
     return True
 
 

@@ -182,6 +182,8 @@ def parquet_door(
             if is_id:
                 _check_id(table, column.name, alike[0], entry)
             try:
+                if entry.physical == "BYTE_ARRAY" and not entry.is_careful:
+                    check_fit(table.name, column.name, column.type, entry.held, is_id=is_id)
                 check_fit(table.name, column.name, column.type, part.held[column.name], is_id=is_id)
             except CatalogError as error:
                 raise CatalogError(f"{error} (in the file {alike[0]!r})") from None
@@ -264,7 +266,7 @@ def _part(
     part = _Part(view, held, {}, tuple(files), chosen, names, texts, f"{name}x")
     if not texts:
         return part
-    reader = CarefulFiles(connection, table, tuple(files[:1]), names, texts=texts)
+    reader = CarefulFiles(connection, table, tuple(files), names, texts=texts)
     try:
         connection.register(part.spare, reader)
         is_alike = _held(connection, part.patched) == held
