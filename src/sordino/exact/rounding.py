@@ -31,7 +31,7 @@ def up_as_printed(x: Fraction) -> float:
     near = math.nextafter(_nearest(x), -math.inf)
     while reading(near) < x:  # at most twice: a double and its decimal are half a step apart
         near = math.nextafter(near, math.inf)
-    return near
+    return near + 0.0  # a zero without a sign
 
 
 def reading(x: float) -> Fraction | float:

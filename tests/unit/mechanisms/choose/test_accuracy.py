@@ -45,6 +45,28 @@ def test_the_gap_is_attained_when_all_others_are_that_far_behind(
     assert behind(mechanism, [0.0, *[closer] * (candidates - 1)], closer) > 1 - confidence
 
 
+def test_the_mean_of_textbooks_is_told_beside_the_least_one() -> None:
+    """Heavy hitters among 100 at epsilon 1/2: 2 (ln 100 + 1) / (1/2), and prices up to 1.99."""
+    hitters = Exponential(sensitivity=1, epsilon=0.5).accuracy(confidence=0.99, candidates=100)
+    assert hitters.classic_mean == pytest.approx(4 * (math.log(100) + 1), rel=1e-15)
+    assert hitters.mean < hitters.classic_mean
+    prices = Exponential(sensitivity=1.99, epsilon=1).accuracy(confidence=0.95, candidates=199)
+    assert prices.classic_mean == pytest.approx(3.98 * (math.log(199) + 1), rel=1e-15)
+    shared = Exponential(sensitivity=1, epsilon=1).accuracy(confidence=0.9, candidates=8, best=4)
+    assert shared.classic_mean == pytest.approx(2 * (math.log(2) + 1), rel=1e-15)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("candidates", [1, 2, 10, 1000])
+def test_no_mean_is_above_its_bounds(maker: Maker, candidates: int) -> None:
+    mechanism = maker(sensitivity=1, epsilon=0.5)
+    found = mechanism.accuracy(confidence=0.9, candidates=candidates)
+    assert found.mean <= found.classic_mean
+    for gap in (0.5, 2.0, 4 * (1 + found.mean / 4), 30.0):
+        law = mechanism.probabilities([0.0] + [-gap] * (candidates - 1))
+        assert gap * law[1:].sum() <= found.mean * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("best", [2, 5, 9])
 def test_several_best_candidates_share_the_work(best: int) -> None:
     mechanism = Exponential(sensitivity=1, epsilon=1)
@@ -273,4 +295,4 @@ def test_an_accuracy_is_read_as_its_gap_and_printed_as_a_sentence() -> None:
 def test_what_is_printed_is_never_better_than_what_holds(
     gap: float, mean: float, text: str
 ) -> None:
-    assert str(Accuracy(gap, gap, mean)) == text
+    assert str(Accuracy(gap, gap, mean, mean)) == text
