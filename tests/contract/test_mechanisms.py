@@ -173,6 +173,28 @@ def test_accuracy_covers_and_one_less_does_not(
         assert inside**coordinates < confidence
 
 
+@on_integers
+def test_moments_and_the_law_are_those_of_the_noise(mechanism: Mechanism) -> None:
+    reach = int(width_of(mechanism))
+    noise, places = law(mechanism, reach), np.arange(-reach, reach + 1)
+    assert mechanism.expected_error == pytest.approx(float(noise @ np.abs(places)), rel=1e-9)
+    assert mechanism.std**2 == pytest.approx(float(noise @ places**2), rel=1e-9)
+    assert mechanism.variance >= mechanism.std**2 * (1 - 1e-12)
+    for place in range(-3, 4):
+        assert mechanism.pmf(place) == pytest.approx(float(noise[reach + place]), rel=1e-9)
+        below = float(noise[: reach + place + 1].sum())
+        assert mechanism.cdf(place) == pytest.approx(below, rel=1e-9)
+
+
+@every
+def test_moments_fit_each_other_and_the_accuracy(mechanism: Mechanism) -> None:
+    """By Jensen's and Chebyshev's inequalities; half a step of the grid is next to nothing."""
+    assert 0 < mechanism.expected_error <= mechanism.std * (1 + 1e-9)
+    for confidence in (0.5, 0.9, 0.99):
+        bound = mechanism.std / math.sqrt(1 - confidence)
+        assert mechanism.accuracy(confidence=confidence) <= bound * (1 + 1e-9) + 1
+
+
 @every
 def test_accuracy_grows_with_confidence_and_coordinates(mechanism: Mechanism) -> None:
     levels = [mechanism.accuracy(confidence=c) for c in (0.1, 0.5, 0.9, 0.99, 0.999999)]

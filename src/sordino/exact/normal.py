@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certified sums of exp(-n*n / (2 variance)) over integers, and the same on the real line.
 
-``tail`` adds up the terms one by one while they are few and uses the Euler-Maclaurin formula with
+``mean_size`` and ``second_moment`` are those of the law with these weights. ``tail`` adds up the terms one by one while they are few and uses the Euler-Maclaurin formula with
 a proved remainder when they are many; docs/proofs/gaussian.md derives it.
 """
 
@@ -36,6 +36,54 @@ def tail(variance: Fraction, start: int) -> Ball:
     if start * start > FARTHEST**2 * max(variance, Fraction(1)):
         return _far_tail(variance, start)
     return _direct_tail(variance, start) if variance < WIDE else _wide_tail(variance, start)
+
+
+def mean_size(variance: Fraction) -> Ball:
+    """Return the mean of abs(x) under the law with these weights."""
+    if variance >= WIDE:
+        return 2 * _wide_sum(variance) / total(variance)
+    return 2 * _moment_sum(variance, 1) / total(variance)
+
+
+def second_moment(variance: Fraction) -> Ball:
+    """Return the mean of x*x under the law with these weights; it is at most the variance."""
+    if variance >= 1:
+        # The derivative of Poisson's formula; the terms that are left out are far below these.
+        ratio = (-2 * pi() * pi() * ball(variance)).exp()
+        terms = ratio + 4 * ratio**4
+        missing = terms.union(terms + 10 * ratio**9)
+        whole = 1 + 2 * (ratio + ratio**4)
+        share = 8 * pi() * pi() * ball(variance) * missing / whole.union(whole + 3 * ratio**9)
+        return ball(variance) * (1 - share)
+    return 2 * _moment_sum(variance, 2) / total(variance)
+
+
+def _moment_sum(variance: Fraction, power: int) -> Ball:
+    """Add n**power exp(-n*n / (2 variance)) over n >= 1 until the rest is below the precision."""
+    reach = math.isqrt(int(2 * variance * bits()) + 1) + 2
+    result = ball(0)
+    for n in range(1, reach):
+        result += n**power * (-ball(Fraction(n * n) / (2 * variance))).exp()
+    # From here on each term is the one before times at most this ratio, which falls with n.
+    first = reach**power * (-ball(Fraction(reach * reach) / (2 * variance))).exp()
+    step = (-ball(Fraction(2 * reach + 1) / (2 * variance))).exp()
+    ratio = ball(Fraction(reach + 1, reach) ** power) * step
+    return result.union(result + first / (1 - ratio))
+
+
+def _wide_sum(variance: Fraction) -> Ball:
+    """Sum n exp(-n*n / (2 variance)) over n >= 0 by the Euler-Maclaurin formula.
+
+    The derivatives at 0 of x exp(-x*x / (2 variance)) are Hermite numbers: 1, -3 / variance, ...
+    """
+    sigma, zero = ball(variance).sqrt(), ball(0)
+    result, number = ball(variance), 1
+    for j, bernoulli in enumerate(_BERNOULLI, 1):
+        result -= ball(bernoulli / math.factorial(2 * j) * number / variance ** (j - 1))
+        number *= -(2 * j + 1)
+    weight = ball(abs(_BERNOULLI[-1]) / math.factorial(_ORDER))
+    rest = weight * sigma ** (2 - _ORDER) * hermite_tail(_ORDER + 1, zero)
+    return (result - rest).union(result + rest)
 
 
 def _far_tail(variance: Fraction, start: int) -> Ball:

@@ -35,6 +35,8 @@ from sordino.exact.samplers import (
 )
 from sordino.mechanisms.additive import release_integers, release_reals
 from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l2_on_grid, written_real
+from sordino.mechanisms.noise_law import NoiseLaw
+from sordino.mechanisms.thresholds import GaussianNoise
 from sordino.privacy.calibrate import least, least_double
 from sordino.privacy.discrete_gaussian import (
     DiscreteGaussian,
@@ -66,7 +68,9 @@ class Gaussian:
     To read: ``sensitivity``, ``epsilon``, ``delta``, ``rho`` and ``coordinates`` are what was asked
     for, None where it was not; ``loss`` has the rest, such as ``loss.rho``. Always there are
     ``whole`` (whether integers are released), ``grid`` (the step of the grid, 1 for integers) and
-    ``variance`` and ``sigma`` (of the noise, in units of the value).
+    ``variance`` and ``sigma`` (the parameter of the noise and its root, in units of the value; the
+    noise varies by no more, and below one step of the grid by less). How large the noise is on
+    average tell ``std`` and ``expected_error``, and its law tell ``pmf`` and ``cdf``.
 
     >>> m = Gaussian(sensitivity=1, epsilon=1, delta=1e-6)
     >>> m, round(m.sigma, 3), m.loss.delta(epsilon=1) <= 1e-6
@@ -204,6 +208,48 @@ class Gaussian:
         many = positive_whole("coordinates", coordinates)
         steps = _half_width(self.noise.variance, level, many)
         return steps if self.whole else up((steps + Fraction(1, 2)) * self.grid)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the noise, rounded up.
+
+        It is at most sigma, and as good as sigma from one step of the grid on; noise that is hardly
+        ever other than 0 has a much smaller one.
+        """
+        return self._law.std
+
+    def pmf(self, x: Number) -> float:
+        """Return the probability that the noise is x, a multiple of the grid; 0 for all others.
+
+        This is the law that is drawn, on the grid; the real line would have a normal
+        density.
+        A float is exactly the number it is, and the result is rounded up.
+
+        >>> m = Gaussian(sensitivity=1, sigma=2)
+        >>> round(m.pmf(0), 6), round(m.pmf(-2), 6), m.pmf(0.5), round(m.cdf(2), 6)
+        (0.199471, 0.120985, 0.0, 0.896754)
+        >>> m.variance, m.std, round(m.expected_error, 6)
+        (Fraction(4, 1), 2.0, 1.562095)
+
+        Guarantee: none needed; public inputs only.
+        """
+        return self._law.pmf(x)
+
+    def cdf(self, x: Number) -> float:
+        """Return the probability that the noise is at most x, rounded up.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return self._law.cdf(x)
+
+    @property
+    def expected_error(self) -> float:
+        """The mean of the size of the error, rounded up; for reals with half a step of the grid."""
+        return self._law.expected_error(rounds=not self.whole)
+
+    @property
+    def _law(self) -> NoiseLaw:
+        return NoiseLaw(GaussianNoise(self.noise.variance), self.grid)
 
     @classmethod
     def within(

@@ -31,6 +31,8 @@ from sordino.exact.samplers import (
 )
 from sordino.mechanisms.additive import release_integers, release_reals
 from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l1_on_grid, written_real
+from sordino.mechanisms.noise_law import NoiseLaw
+from sordino.mechanisms.thresholds import LaplaceNoise
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.loss import Loss, single
@@ -50,8 +52,9 @@ class Laplace:
 
     To read: ``sensitivity`` and ``epsilon`` as they were typed, ``whole`` (whether integers are
     released), ``grid`` (the step of the grid, 1 for integers), ``scale`` (of the noise, in units of
-    the value) ``noise`` (the record of the noise on the
-    grid) and ``loss`` (what a release costs, in every currency).
+    the value), ``noise`` (the record of the noise on the grid) and ``loss`` (what a release costs, in
+    every currency). How large the noise is on average tell ``variance``, ``std`` and
+    ``expected_error``, and its law tell ``pmf`` and ``cdf``.
 
     >>> m = Laplace(sensitivity=1, epsilon=0.1)
     >>> m, m.scale, m.loss.epsilon(delta=0)
@@ -142,6 +145,52 @@ class Laplace:
         level = confidence_level(confidence)
         steps = _half_width(self.noise.eta, level, positive_whole("coordinates", coordinates))
         return steps if self.whole else up((steps + Fraction(1, 2)) * self.grid)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise, rounded up: 1 / (2 sinh(1 / (2 scale))**2) on integers.
+
+        It is a little less than that of Laplace noise on the real line, 2 scale**2.
+        """
+        return self._law.variance
+
+    @property
+    def std(self) -> float:
+        """The root of the variance, rounded up."""
+        return self._law.std
+
+    def pmf(self, x: Number) -> float:
+        """Return the probability that the noise is x, a multiple of the grid; 0 for all others.
+
+        This is the law that is drawn, on the grid; the real line would have the density
+        exp(-abs(x) / scale) / (2 scale).
+        A float is exactly the number it is, and the result is rounded up.
+
+        >>> m = Laplace(sensitivity=1, epsilon=1)
+        >>> round(m.pmf(0), 6), round(m.pmf(-2), 6), m.pmf(0.5), round(m.cdf(2), 6)
+        (0.462117, 0.062541, 0.0, 0.963603)
+        >>> round(m.variance, 6), round(m.std, 6), round(m.expected_error, 6)
+        (1.841347, 1.356962, 0.850918)
+
+        Guarantee: none needed; public inputs only.
+        """
+        return self._law.pmf(x)
+
+    def cdf(self, x: Number) -> float:
+        """Return the probability that the noise is at most x, rounded up.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return self._law.cdf(x)
+
+    @property
+    def expected_error(self) -> float:
+        """The mean of the size of the error, rounded up; for reals with half a step of the grid."""
+        return self._law.expected_error(rounds=not self.whole)
+
+    @property
+    def _law(self) -> NoiseLaw:
+        return NoiseLaw(LaplaceNoise(self.noise.eta), self.grid)
 
     @classmethod
     def within(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from sordino.exact.balls import Ball, ball, is_positive, round_up
-from sordino.exact.normal import tail, total
+from sordino.exact.normal import mean_size, second_moment, tail, total
 from sordino.exact.samplers import Sampler, discrete_gaussian, discrete_laplace
 from sordino.privacy.calibrate import least
 
@@ -23,6 +23,18 @@ class Noise(Protocol):
 
     def tail(self, start: int) -> Ball:
         """Return the probability that the noise is at least ``start``."""
+        ...
+
+    def mass(self, place: int) -> Ball:
+        """Return the probability that the noise is ``place``."""
+        ...
+
+    def mean_size(self) -> Ball:
+        """Return the mean of the size of the noise, whatever its sign."""
+        ...
+
+    def second_moment(self) -> Ball:
+        """Return the variance of the noise, whose mean is 0."""
         ...
 
     def sampler(self) -> Sampler:
@@ -49,6 +61,27 @@ class LaplaceNoise:
             return (-ball(start * self.eta)).exp() / (1 + ratio)
         return 1 - (-ball((1 - start) * self.eta)).exp() / (1 + ratio)
 
+    def mass(self, place: int) -> Ball:
+        """Return the probability that the noise is ``place``.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return (ball(self.eta) / 2).tanh() * (-ball(abs(place) * self.eta)).exp()
+
+    def mean_size(self) -> Ball:
+        """Return the mean of the size of the noise, whatever its sign.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return 1 / ball(self.eta).sinh()
+
+    def second_moment(self) -> Ball:
+        """Return the variance of the noise, whose mean is 0.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return 1 / (2 * (ball(self.eta) / 2).sinh() ** 2)
+
     def sampler(self) -> Sampler:
         """Return what the noise is drawn from.
 
@@ -72,6 +105,27 @@ class GaussianNoise:
         Guarantee: none needed; public inputs only.
         """
         return tail(self.variance, start) / total(self.variance)
+
+    def mass(self, place: int) -> Ball:
+        """Return the probability that the noise is ``place``.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return (-ball(place * place / (2 * self.variance))).exp() / total(self.variance)
+
+    def mean_size(self) -> Ball:
+        """Return the mean of the size of the noise, whatever its sign.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return mean_size(self.variance)
+
+    def second_moment(self) -> Ball:
+        """Return the variance of the noise, whose mean is 0.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return second_moment(self.variance)
 
     def sampler(self) -> Sampler:
         """Return what the noise is drawn from.

@@ -8,9 +8,12 @@ from flint import arb, ctx
 
 from sordino.exact.normal import (
     _direct_tail,
+    _moment_sum,
+    _wide_sum,
     _wide_tail,
     hermite_tail,
     hockey_stick,
+    second_moment,
     tail,
     total,
 )
@@ -51,6 +54,21 @@ def test_the_error_of_the_formula_for_many_terms_is_not_understated() -> None:
         for variance in (Fraction(1, 2), Fraction(2), Fraction(9), Fraction(100)):
             for start in range(1, 4 + int(4 * math.sqrt(variance))):
                 assert _wide_tail(variance, start).contains(_direct_tail(variance, start))
+
+
+def test_the_formula_for_a_moment_of_many_terms_contains_the_sum_of_them() -> None:
+    """With a narrow Gaussian the remainder is visible, and the ball must still cover it."""
+    with ctx.workprec(200):
+        for variance in (Fraction(1, 2), Fraction(2), Fraction(100), Fraction(4096)):
+            assert _wide_sum(variance).contains(_moment_sum(variance, 1))
+        assert _wide_sum(Fraction(4096)).rel_accuracy_bits() > 60
+
+
+@pytest.mark.parametrize("variance", [Fraction(1), Fraction(3, 2), Fraction(50)], ids=str)
+def test_poisson_summation_gives_the_second_moment(variance: Fraction) -> None:
+    with ctx.workprec(200):
+        added = 2 * _moment_sum(variance, 2) / total(variance)
+        assert abs(second_moment(variance) / added - 1) < 1e-50
 
 
 @pytest.mark.parametrize("order", [3, 10])
