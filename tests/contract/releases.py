@@ -21,7 +21,7 @@ from sordino import (
 )
 from sordino.mechanisms.bounds import _edge
 from sordino.mechanisms.partitions import Method, Selected
-from sordino.mechanisms.smooth import Smooth
+from sordino.mechanisms.smooth import PowerNoise, Smooth
 from sordino.mechanisms.thresholds import Threshold
 from sordino.privacy import Loss
 from sordino.sensitivity import smooth
@@ -256,9 +256,12 @@ EXAMPLES: dict[type, list[Release]] = {
     Smooth: [
         _smooth(noise="cauchy", epsilon=1),
         _smooth(noise="lomax", epsilon=1),
+        _smooth(noise="power", epsilon=1),
+        _smooth(noise=PowerNoise(gamma=1.5), epsilon=1, beta=0.75),
         _smooth(noise="student", epsilon=2),
         _smooth(noise="laplace", epsilon=1, delta=0.01),
         _smooth(noise="cauchy", epsilon=1, calibration="nissim"),
+        _smooth(noise=PowerNoise(gamma=3), epsilon=1, calibration="nissim"),
     ],
     KeySelection: [
         _keys("optimal"),

@@ -215,9 +215,10 @@ def _first(mechanism: Quantiles) -> Callable[[Any], Any]:
 
 def _smooth() -> Iterator[Case]:
     """Data are a value and its smooth bound; neighbours have bounds e^beta apart."""
-    noises: tuple[tuple[Literal["cauchy", "lomax", "student", "laplace"], float], ...] = (
+    noises: tuple[tuple[Literal["cauchy", "lomax", "power", "student", "laplace"], float], ...] = (
         ("cauchy", 0.0),
         ("lomax", 0.0),
+        ("power", 0.0),
         ("student", 0.0),
         ("laplace", 0.01),
     )

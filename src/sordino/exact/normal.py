@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certified sums of exp(-n*n / (2 variance)) over integers, and the same on the real line.
 
-``mean_size`` and ``second_moment`` are those of the law with these weights. ``tail`` adds up the terms one by one while they are few and uses the Euler-Maclaurin formula with
-a proved remainder when they are many; docs/proofs/gaussian.md derives it.
+``mean_size`` and ``second_moment`` are those of the law with these weights. ``tail`` adds up the
+terms one by one while they are few and uses the Euler-Maclaurin formula with a proved remainder
+when they are many; docs/proofs/gaussian.md derives it.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class Laplace:
 
     To read: ``sensitivity`` and ``epsilon`` as they were typed, ``whole`` (whether integers are
     released), ``grid`` (the step of the grid, 1 for integers), ``scale`` (of the noise, in units of
-    the value), ``noise`` (the record of the noise on the grid) and ``loss`` (what a release costs, in
-    every currency). How large the noise is on average tell ``variance``, ``std`` and
+    the value), ``noise`` (the record of the noise on the grid) and ``loss`` (what a release costs,
+    in every currency). How large the noise is on average tell ``variance``, ``std`` and
     ``expected_error``, and its law tell ``pmf`` and ``cdf``.
 
     >>> m = Laplace(sensitivity=1, epsilon=0.1)

@@ -5,6 +5,7 @@ from sordino.mechanisms.smooth.cauchy import CauchyNoise
 from sordino.mechanisms.smooth.laplace import LaplaceNoise
 from sordino.mechanisms.smooth.lomax import LomaxNoise
 from sordino.mechanisms.smooth.mechanism import Smooth
+from sordino.mechanisms.smooth.power import PowerNoise
 from sordino.mechanisms.smooth.statistics import custom, maximum, median, quantile, trimmed_mean
 from sordino.mechanisms.smooth.student import StudentNoise
 
@@ -12,6 +13,7 @@ __all__ = [
     "CauchyNoise",
     "LaplaceNoise",
     "LomaxNoise",
+    "PowerNoise",
     "Smooth",
     "StudentNoise",
     "custom",

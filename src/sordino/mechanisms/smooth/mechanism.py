@@ -25,21 +25,29 @@ from sordino.mechanisms.smooth.cauchy import CauchyNoise
 from sordino.mechanisms.smooth.laplace import LaplaceNoise
 from sordino.mechanisms.smooth.lomax import LomaxNoise
 from sordino.mechanisms.smooth.noise import NO_TEXTBOOK, Noise, Textbook, half_width
+from sordino.mechanisms.smooth.power import PowerNoise
 from sordino.mechanisms.smooth.student import StudentNoise
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
 from sordino.sensitivity.bounds import read_bounds
 from sordino.sensitivity.order_statistics import LEAST_BETA
 
-NoiseName: TypeAlias = Literal["cauchy", "lomax", "student", "laplace"]
+NoiseName: TypeAlias = Literal["cauchy", "lomax", "power", "student", "laplace"]
 Calibration: TypeAlias = Literal["exact", "nissim"]
 T = TypeVar("T", Fraction, "Fraction | None")
 
 _LARGEST_EPSILON = 1000
-_KINDS: tuple[type[Noise], ...] = (CauchyNoise, LomaxNoise, StudentNoise, LaplaceNoise)
+_KINDS: tuple[type[Noise], ...] = (
+    CauchyNoise,
+    LomaxNoise,
+    PowerNoise,
+    StudentNoise,
+    LaplaceNoise,
+)
 _NAMES: dict[str, type[Noise]] = {
     "cauchy": CauchyNoise,
     "lomax": LomaxNoise,
+    "power": PowerNoise,
     "student": StudentNoise,
     "laplace": LaplaceNoise,
 }
@@ -49,11 +57,12 @@ _NAMES: dict[str, type[Noise]] = {
 class Smooth:
     """Noise of the width ``scale_factor`` times a smooth bound of the local sensitivity.
 
-    ``noise`` is "cauchy", "lomax", "student" or "laplace", or one of CauchyNoise, LomaxNoise,
-    StudentNoise and LaplaceNoise; only Laplace noise takes a ``delta``, and needs one. Smooth
-    bounds handed to ``release`` must be smooth for the ``beta`` of the mechanism, which each noise
-    chooses by a public rule of its own unless it is given. ``calibration="nissim"`` takes the
-    constants of textbooks instead, for comparison; they are refused where they are false.
+    ``noise`` is "cauchy", "lomax", "power", "student" or "laplace", or one of CauchyNoise,
+    LomaxNoise, PowerNoise, StudentNoise and LaplaceNoise; only Laplace noise takes a ``delta``, and
+    needs one. Smooth bounds handed to ``release`` must be smooth for the ``beta`` of the mechanism,
+    which each noise chooses by a public rule of its own unless it is given. With
+    ``calibration="nissim"`` it has the constants of textbooks instead, for comparison; they are
+    refused where they are false.
 
     Results are multiples of ``step``. A bound below ``floor``, by default one step, counts as that.
     With ``bounds``, results outside of them are moved to the nearer end.

@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sordino.mechanisms.smooth import CauchyNoise, LaplaceNoise, LomaxNoise, StudentNoise
+from sordino.mechanisms.smooth import (
+    CauchyNoise,
+    LaplaceNoise,
+    LomaxNoise,
+    PowerNoise,
+    StudentNoise,
+)
 from sordino.mechanisms.smooth.noise import Noise
 
 Floats = npt.NDArray[np.float64]
@@ -72,6 +78,12 @@ def test_student_with_one_degree_is_cauchy() -> None:
         assert one == pytest.approx(factor(CauchyNoise(), epsilon, beta), rel=1e-14, abs=0)
 
 
+def test_power_noise_of_two_is_cauchy() -> None:
+    for epsilon, beta in ((1, 0.2), (1, 0.9), (0.1, 0.05), (3, 2.5)):
+        square = factor(PowerNoise(gamma=2), epsilon, beta)
+        assert square == pytest.approx(factor(CauchyNoise(), epsilon, beta), rel=1e-14, abs=0)
+
+
 def student(d: int) -> Density:
     return lambda z: (1 + z * z / d) ** (-(d + 1) / 2)
 
@@ -80,10 +92,20 @@ def lomax(a: float) -> Density:
     return lambda z: (1 + np.abs(z)) ** (-a - 1)
 
 
+def power(gamma: float) -> Density:
+    return lambda z: 1 / (1 + np.abs(z) ** gamma)
+
+
 PURE: list[tuple[str, Noise, Density, list[tuple[float, float]]]] = [
     ("cauchy", CauchyNoise(), student(1), [(1, 0.3), (1, 0.735), (1, 0.9), (0.1, 0.05), (4, 3.9)]),
     ("lomax 4", LomaxNoise(shape=4), lomax(4), [(1, 0.25), (1, 0.1), (0.1, 0.02), (5, 1.2)]),
     ("lomax 1/2", LomaxNoise(shape=0.5), lomax(0.5), [(1, 0.9), (0.2, 0.1)]),
+    ("power 1.2", PowerNoise(gamma=1.2), power(1.2), [(1, 0.9), (0.2, 0.1), (3, 0.5)]),
+    ("power 1.5", PowerNoise(gamma=1.5), power(1.5), [(1, 0.5), (1, 0.99), (0.1, 0.01), (4, 2)]),
+    ("power 2", PowerNoise(gamma=2), power(2), [(1, 0.3), (1, 0.9), (4, 3.9)]),
+    ("power 3", PowerNoise(gamma=3), power(3), [(1, 0.25), (1, 0.49), (0.1, 0.04), (5, 2.4)]),
+    ("power 4", PowerNoise(), power(4), [(1, 0.17), (1, 0.3), (0.1, 0.01), (5, 1.6)]),
+    ("power 10", PowerNoise(gamma=10), power(10), [(1, 0.05), (1, 0.11), (8, 0.4)]),
     ("student 2", StudentNoise(degrees=2), student(2), [(1, 0.25), (0.3, 0.14), (6, 0.1)]),
     ("student 3", StudentNoise(), student(3), [(1, 0.17), (1, 0.3), (0.1, 0.01), (5, 1.6)]),
     ("student 10", StudentNoise(degrees=10), student(10), [(1, 0.05), (1, 0.099), (20, 1.9)]),
@@ -137,6 +159,33 @@ def test_student_factors_are_below_the_sufficient_condition(degrees: int) -> Non
         if beta:
             sufficient = (degrees + 1) / (2 * math.sqrt(degrees)) / (epsilon - degrees * beta)
             assert factor(StudentNoise(degrees=degrees), epsilon, beta) < sufficient
+
+
+@pytest.mark.parametrize("gamma", [1.1, 1.5, 2, 3, 4.5, 12])
+def test_the_losses_of_sliding_and_of_stretching_are_those_of_the_closed_forms(
+    gamma: float,
+) -> None:
+    fine = np.concatenate([np.linspace(0, 30, 60_001), np.logspace(1.4, 18, 20_000)])
+    fine = np.concatenate([fine, np.logspace(-18, -3, 10_000)])
+    for epsilon in (0.05, 1.0, 4.0):
+        turn = -math.expm1(-epsilon / (gamma - 1))
+        slide = math.expm1(epsilon) ** (1 / gamma) * turn ** (1 - 1 / gamma)
+        assert loss(power(gamma), 0.0, slide, fine) == pytest.approx(epsilon, rel=1e-5)
+    for t in (0.1, 0.7):
+        stretched = max(1, gamma - 1) * t
+        assert loss(power(gamma), t, 0.0, fine) == pytest.approx(stretched, rel=0.2)
+        assert loss(power(gamma), t, 0.0, fine) <= stretched * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("gamma", [1.1, 1.5, 2, 3, 6, 40])
+def test_the_textbook_constants_for_power_noise_hold_and_are_wasteful(gamma: float) -> None:
+    noise = PowerNoise(gamma=gamma)
+    for epsilon in (Fraction(1, 10), Fraction(1), Fraction(9)):
+        beta, c = noise.textbook(epsilon=epsilon, delta=Fraction(0), beta=None)
+        assert c * beta == 1
+        assert noise.factor(epsilon=epsilon, delta=Fraction(0), beta=beta) < c
+    with pytest.raises(ValueError, match="textbook constants for power noise need beta"):
+        noise.textbook(epsilon=Fraction(1), delta=Fraction(0), beta=Fraction(1, 2))
 
 
 def laplace_delta(epsilon: float, t: float, shift: float) -> float:
@@ -244,6 +293,9 @@ def test_the_textbook_constants_for_cauchy_spend_less_than_a_quarter() -> None:
         (LomaxNoise(), {}, "shape of this noise is open"),
         (StudentNoise(), {"beta": 0.34}, "epsilon / degrees"),
         (StudentNoise(), {"delta": 0.1}, "no delta"),
+        (PowerNoise(), {"beta": 0.34}, r"epsilon / \(gamma - 1\)"),
+        (PowerNoise(gamma=1.5), {"beta": 1}, "below epsilon"),
+        (PowerNoise(), {"delta": 0.1}, "no delta"),
         (LaplaceNoise(), {}, "needs a delta"),
         (LaplaceNoise(), {"delta": 1e-6, "beta": 0.3}, "too large"),
     ],
