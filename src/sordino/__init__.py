@@ -8,6 +8,7 @@ __all__ = [
     "Answer",
     "BestOf",
     "Budget",
+    "Constant",
     "Exponential",
     "Filter",
     "Gaussian",
@@ -41,6 +42,7 @@ __all__ = [
     "check_distance",
     "choose",
     "choose_in",
+    "classic_sigma",
     "compose",
     "dbapi",
     "explain_composition",
@@ -94,9 +96,19 @@ if TYPE_CHECKING:
         quantiles,
         top_k,
     )
+    from sordino.mechanisms.constant import Constant
     from sordino.mechanisms.partitions import KeySelection, select_keys
     from sordino.mechanisms.propose_test_release import ProposeTestRelease, check_distance
-    from sordino.privacy import Budget, Filter, Loss, Odometer, calibrate, compose, losses
+    from sordino.privacy import (
+        Budget,
+        Filter,
+        Loss,
+        Odometer,
+        calibrate,
+        classic_sigma,
+        compose,
+        losses,
+    )
     from sordino.sensitivity import Neighbours, Units, why
     from sordino.sensitivity.bounding import bound_contributions
     from sordino.sensitivity.neighbours import add_remove, replace_one
@@ -115,10 +127,12 @@ else:
             "JointTopK", "NoisyMax", "PermuteAndFlip", "Product", "Quantiles", "Strings", "TopK",
             "best_of", "best_price", "choose", "choose_in", "median", "quantiles", "top_k",
         ),
+        "sordino.mechanisms.constant": ("Constant",),
         "sordino.mechanisms.partitions": ("KeySelection", "select_keys"),
         "sordino.mechanisms.propose_test_release": ("ProposeTestRelease", "check_distance"),
         "sordino.privacy": (
-            "Budget", "Filter", "Loss", "Odometer", "calibrate", "compose", "losses",
+            "Budget", "Filter", "Loss", "Odometer", "calibrate", "classic_sigma", "compose",
+            "losses",
         ),
         "sordino.sensitivity": ("Neighbours", "Units", "why"),
         "sordino.sensitivity.bounding": ("bound_contributions",),
