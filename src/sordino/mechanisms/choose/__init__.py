@@ -11,7 +11,7 @@ from sordino.mechanisms.choose.interval import Interval
 from sordino.mechanisms.choose.joint import JointTopK
 from sordino.mechanisms.choose.noisy_max import NoisyMax
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.price import best_price
+from sordino.mechanisms.choose.price import best_price, price_accuracy, revenues
 from sordino.mechanisms.choose.private_candidates import BestOf, best_of
 from sordino.mechanisms.choose.quantile import Quantiles, median, quantiles
 from sordino.mechanisms.choose.top_k import TopK, top_k
@@ -35,6 +35,8 @@ __all__ = [
     "choose",
     "choose_in",
     "median",
+    "price_accuracy",
     "quantiles",
+    "revenues",
     "top_k",
 ]

@@ -2,9 +2,11 @@
 """The price that earns most: revenues, privacy by computation under both relations, refusals."""
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import polars as pl
 import pytest
 
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, best_price
-from sordino.mechanisms.choose.price import dearest, revenues
+from sordino.mechanisms.choose.price import dearest, price_accuracy, revenues
 from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
@@ -216,3 +218,105 @@ def test_bad_input_is_refused_without_quoting_a_bid(
     with pytest.raises(error, match=f"^{message}") as raised:
         best_price(bids, prices, **{"epsilon": 1} | options)
     assert "41957" not in str(raised.value)
+
+
+def all_bids(levels: list[float], buyers: int) -> Iterator[tuple[float, ...]]:
+    """All bids of up to so many buyers, each next to a price or below all of them."""
+    for many in range(buyers + 1):
+        yield from combinations_with_replacement([0.0, *levels], many)
+
+
+@pytest.mark.parametrize("kind", [PermuteAndFlip, Exponential])
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize(
+    ("prices", "epsilon", "highest_bid"),
+    [
+        ([1, 2, 3, 4], 1, None),
+        ([0.9, 0.95, 1.0], 8, None),
+        ([8, 9, 9.5, 10], 3, None),
+        ([2, 3, 3.5, 6, 9], 4, 3.5),
+        ([5], 1, None),
+    ],
+    ids=str,
+)
+def test_no_bids_leave_the_choice_further_behind_than_its_accuracy(
+    kind: Any, units: float, prices: list[float], epsilon: float, highest_bid: float | None
+) -> None:
+    """The exact probability of every bad choice, for all bids of up to five buyers."""
+    most = dearest([Fraction(str(price)) for price in prices], highest_bid)
+    mechanism = kind(sensitivity=most, epsilon=epsilon, monotone=True)
+    levels = [price for price in prices if highest_bid is None or price <= highest_bid]
+    laws = []
+    for bids in all_bids(levels, 5):
+        earned = revenues(list(bids), prices, units=units, highest_bid=highest_bid)
+        gaps = [float(max(earned) - revenue) for revenue in earned]
+        laws.append((gaps, mechanism.probabilities(earned).tolist()))
+    for confidence in (0.3, 0.6, 0.9, 0.99):
+        gap = price_accuracy(
+            prices, epsilon=epsilon, confidence=confidence, buyers=5, units=units,
+            highest_bid=highest_bid,
+        ).gap  # fmt: skip
+        general = PermuteAndFlip(sensitivity=most, epsilon=epsilon, monotone=True).accuracy(
+            confidence=confidence, candidates=len(prices)
+        )
+        if kind is Exponential and gap == general.gap:
+            continue  # a bound of permute-and-flip, which is the better mechanism
+        least = gap or math.ulp(0.0)
+        fails = max(sum(p for g, p in zip(*law, strict=True) if g >= least) for law in laws)
+        assert fails <= 1 - confidence + 1e-12
+
+
+def test_the_structure_of_prices_is_of_use_and_the_bound_is_not_far_from_the_truth() -> None:
+    """Bids that all reach the same price, of which every price is tried."""
+    prices = [k / 10 for k in range(1, 100)]
+    found = price_accuracy(prices, epsilon=2, confidence=0.9, buyers=12)
+    general = PermuteAndFlip(sensitivity=9.9, epsilon=2, monotone=True).accuracy(
+        confidence=0.9, candidates=len(prices)
+    )
+    assert found.gap < 0.95 * general.gap
+    assert found.classic == general.classic
+    mechanism = Exponential(sensitivity=9.9, epsilon=2, monotone=True)
+    worst = 0.0
+    for price in prices[::7]:
+        earned = revenues([price] * 12, prices)
+        gaps = [float(max(earned) - revenue) for revenue in earned]
+        law = sorted(zip(gaps, mechanism.probabilities(earned).tolist(), strict=True))
+        behind, mass = law[-1][0], 0.0
+        for gap, p in reversed(law):
+            mass += p
+            behind = gap
+            if mass > 0.1:
+                break
+        worst = max(worst, behind)
+    assert worst <= found.gap <= 1.5 * worst
+
+
+@pytest.mark.parametrize("buyers", [50, 1000])
+@pytest.mark.parametrize("epsilon", [0.5, 3])
+@pytest.mark.parametrize("confidence", [0.5, 0.99])
+def test_the_gap_stays_below_the_bound_without_the_number_of_prices(
+    buyers: int, epsilon: float, confidence: float
+) -> None:
+    bound = (1 + math.log(epsilon * buyers / (1 - confidence))) / epsilon
+    gaps = [
+        price_accuracy(
+            [Fraction(k, many) for k in range(1, many + 1)],
+            epsilon=epsilon, confidence=confidence, buyers=buyers,
+        ).gap
+        for many in (10, 100, 400)
+    ]  # fmt: skip
+    assert max(gaps) <= bound
+
+
+def test_fewer_units_than_buyers_and_sharper_questions() -> None:
+    prices = list(range(1, 21))
+    asked: dict[str, Any] = {"epsilon": 2, "confidence": 0.9}
+    few = price_accuracy(prices, buyers=1000, units=3, **asked)
+    assert few == price_accuracy(prices, buyers=3, **asked)
+    assert few.gap <= price_accuracy(prices, buyers=4, **asked).gap
+    with pytest.raises(ValueError, match=r"^buyers must be a positive whole number"):
+        price_accuracy(prices, buyers=0, **asked)
+    with pytest.raises(ValueError, match=r"^units must be a positive whole number"):
+        price_accuracy(prices, buyers=5, units=0, **asked)
+    with pytest.raises(ValueError, match="there is no price to choose"):
+        price_accuracy([], buyers=5, **asked)
