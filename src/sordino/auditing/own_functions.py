@@ -18,6 +18,7 @@ from sordino.mechanisms.choose import (
     Exponential,
     Interval,
     JointTopK,
+    Line,
     PermuteAndFlip,
     Quantiles,
     TopK,
@@ -120,6 +121,15 @@ def _values() -> Iterator[Case]:
         scores = [-abs(place - len(values) // 2) for place in range(len(values) + 1)]
         return choose_in(Interval(0, 9), sorted(values), scores, sensitivity=1, epsilon=1)
 
+    def on_line(values: Records) -> Any:
+        half = len(values) / 2
+        scores = [-abs(rank - half) for rank in range(len(values) + 1)]
+        line = Line(centre=3, scale=4)
+        return choose_in(line, sorted(values), scores, sensitivity=1, epsilon=1)
+
+    def falling(values: Records) -> Any:
+        return choose_in(Line(), values, [0, 0], falls=1, sensitivity=1, epsilon=1)
+
     def price(bids: Records) -> Any:
         return best_price(bids, [1, 2, 3, 4, 5, 6], epsilon=1)
 
@@ -142,6 +152,8 @@ def _values() -> Iterator[Case]:
         return private_bounds(values, epsilon=1, neighbours="replace_one", powers=(0, 3))
 
     yield Case("choose_in", Exponential, ranked, _LOW, _HIGH, 1.0)
+    yield Case("choose_in, a line with a base", Exponential, on_line, _LOW, _HIGH, 1.0)
+    yield Case("choose_in, a line with scores that fall", Exponential, falling, (0,), (1,), 1.0)
     yield Case("best_price", PermuteAndFlip, price, (3, 4), (3, 4, 5), 1.0)
     yield Case("median", Quantiles, middle, _LOW, _HIGH, 1.0)
     yield Case("quantiles, joint", Quantiles, quarters("joint"), _LOW, _HIGH, 1.0)

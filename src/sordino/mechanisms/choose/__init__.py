@@ -9,6 +9,7 @@ from sordino.mechanisms.choose.exponential import Exponential
 from sordino.mechanisms.choose.generalised import Generalised
 from sordino.mechanisms.choose.interval import Interval
 from sordino.mechanisms.choose.joint import JointTopK
+from sordino.mechanisms.choose.line import Line
 from sordino.mechanisms.choose.noisy_max import NoisyMax
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.choose.price import best_price, price_accuracy, revenues
@@ -24,6 +25,7 @@ __all__ = [
     "Integers",
     "Interval",
     "JointTopK",
+    "Line",
     "NoisyMax",
     "PermuteAndFlip",
     "Product",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choosing a point of an interval by scores that are constant on pieces of it."""
+"""Choosing a point of an interval, or of the whole line, by scores constant on pieces of it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from sordino.exact.entropy import system
 from sordino.exact.levels import Found
-from sordino.exact.rational import Number
+from sordino.exact.rational import Number, positive
 from sordino.exact.selection import by_weight
 from sordino.mechanisms.choose.interval import Interval
-from sordino.mechanisms.choose.scores import Scores, best_of_array, read_scores
+from sordino.mechanisms.choose.line import Line, OnLine
+from sordino.mechanisms.choose.scores import Scores, best_of_array, one_by_one, read_scores
 from sordino.mechanisms.choose.terms import Terms
 
 _FARTHEST = 2.0**1000  # exponents beyond this weigh nothing that a double could tell from it
@@ -25,7 +26,7 @@ _BREAKS = "breaks must be finite numbers that do not decrease"
 
 
 def choose_in(
-    interval: Interval,
+    interval: Interval | Line,
     breaks: Sequence[Number] | npt.NDArray[Any],
     scores: object,
     *,
@@ -34,29 +35,40 @@ def choose_in(
     monotone: bool = False,
     spread: Number | None = None,
     closed: Literal["left", "right"] = "left",
+    falls: Number | None = None,
 ) -> int | float:
-    """Choose a point of an interval, with a weight that grows with its score.
+    """Choose a point of an interval or of a line, with a weight that grows with its score.
 
     ``breaks`` cut the interval into one piece more than there are breaks, and ``scores`` has one
     score for each piece, which all its points share. A break belongs to the piece on its right, or
     with ``closed="right"`` to the one on its left. Breaks and scores may come from the data; the
     interval, its step and its base may not. A float among them is exactly the number it is.
 
+    A Line has no ends, so its weights must add up by themselves. Either it has a base, or scores
+    fall: with ``falls`` the score of the first piece is that at the first break, and falls by so
+    much for each unit to the left, and likewise to the right of the last break. Then there is at
+    least one break, and ``falls`` is public. One break at b with the scores 0 and 0 and falls=1 is
+    the score -abs(y - b), and the choice is b with noise.
+
     A small grid and a large epsilon leave one point to choose:
 
     >>> choose_in(Interval(0, 9), [3, 4], [0, 1, 0], sensitivity=1, epsilon=200)
     3
+    >>> choose_in(Line(centre=0, scale=50), [3, 4], [0, 1, 0], sensitivity=1, epsilon=200)
+    3
+    >>> choose_in(Line(), [-7], [0, 0], falls=1, sensitivity=1, epsilon=200)
+    -7
 
     Guarantee:
-        Neighbours: any change to the data that moves the score of no point of the interval by more
-            than ``sensitivity``, and those of no two points apart by more than ``spread``.
+        Neighbours: any change to the data that moves the score of no point of the interval or line
+            by more than ``sensitivity``, and those of no two points apart by more than ``spread``.
         Loss: ``losses.exponential(epsilon=epsilon)``: pure, and bounded range.
         Numerics: exact; no float decides an outcome.
-        Proof: docs/proofs/quantiles.md, theorem 1.
+        Proof: docs/proofs/quantiles.md, theorem 1; docs/proofs/choosing.md, theorem 9.
     """
-    if not isinstance(interval, Interval):
+    if not isinstance(interval, Interval | Line):
         raise TypeError(
-            f"interval must be an Interval, got a value of type {type(interval).__name__}"
+            f"interval must be an Interval or a Line, got a value of type {type(interval).__name__}"
         )
     if closed not in ("left", "right"):
         raise ValueError("closed must be 'left' or 'right'")
@@ -64,6 +76,19 @@ def choose_in(
     listed = read_scores(scores)
     if len(listed) != len(breaks) + 1:
         raise ValueError("scores must have one entry more than breaks: one for each piece")
+    if isinstance(interval, Line):
+        fall = Fraction(0) if falls is None else positive("falls", falls)
+        on_line = OnLine(
+            interval,
+            _in_order(breaks),
+            one_by_one(listed),
+            rate=terms.rate,
+            falls=fall,
+            after=closed == "right",
+        )
+        return interval.point(on_line.draw(system()))
+    if falls is not None:
+        raise ValueError("an Interval has an end, so scores need not fall; leave falls out")
     cuts = cut_places(interval, breaks, after=closed == "right")
     pieces = Pieces(interval, [0, *cuts, interval.size], listed, terms.rate)
     return interval.point(by_weight(pieces, system())[1].candidate)
@@ -82,10 +107,15 @@ def cut_places(
             raise ValueError(_BREAKS)
         if interval == interval.plain():
             return _double_places(interval, doubles, after)
+    return [interval.first_from(x, after=after) for x in _in_order(breaks)]
+
+
+def _in_order(breaks: Sequence[Number] | npt.NDArray[Any]) -> list[Fraction]:
+    """Read breaks as exactly the numbers they are."""
     exact = [_exact(x) for x in breaks]
     if any(a > b for a, b in pairwise(exact)):
         raise ValueError(_BREAKS)
-    return [interval.first_from(x, after=after) for x in exact]
+    return exact
 
 
 def _double_places(interval: Interval, breaks: npt.NDArray[np.float64], after: bool) -> list[int]:

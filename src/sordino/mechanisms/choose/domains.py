@@ -65,9 +65,9 @@ class Integers:
     def __init__(self, first: Integer, last: Integer) -> None:
         for name, value in (("first", first), ("last", last)):
             if not is_integer(value):
-                raise TypeError(
-                    f"{name} must be a whole number, got a value of type {type(value).__name__}"
-                )
+                hint = "; a line without end is so.Line, for so.choose_in" if value is None else ""
+                kind = type(value).__name__
+                raise TypeError(f"{name} must be a whole number, got a value of type {kind}{hint}")
         if last < first:
             raise ValueError(f"last must be at least first, {first}, got {last}")
         object.__setattr__(self, "first", int(first))

@@ -28,7 +28,8 @@ _LARGEST_BOUND = 1 << 61  # so that no difference of bounds and values leaves 64
 _UNBOUNDED = (
     "{0} must be finite: scores that fall no further far out, as rank scores do, give infinitely "
     "many points the same weight, and such weights do not add up to a probability; "
-    "give public bounds, and with base= say which parts of them are likelier"
+    "give public bounds, and with base= say which parts of them are likelier; for so.choose_in "
+    "there is also so.Line, a line without end whose points weigh less the further out they are"
 )
 _NAN = "some values are not a number (NaN); replace them or leave them out before the release"
 
