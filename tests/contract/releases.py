@@ -272,6 +272,8 @@ EXAMPLES: dict[type, list[Release]] = {
         _keys("gaussian"),
         _keys("gaussian", groups=2),
         _keys("gaussian", delta=1e-3),
+        _keys("gaussian", neighbours="replace_one", epsilon=2),
+        _keys("laplace", neighbours="replace_one", epsilon=3, delta=0.01),
     ],
     ProposeTestRelease: [
         proposed(ProposeTestRelease(bound=proposals.BOUND, epsilon=2, delta=0.05)),

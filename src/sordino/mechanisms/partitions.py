@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.balls import Ball, ball, ceiling
+from sordino.exact.balls import Ball, ball, ceiling, is_positive, round_up
 from sordino.exact.entropy import system
 from sordino.exact.rational import (
     Integer,
@@ -34,6 +35,7 @@ from sordino.mechanisms.thresholds import (
     least_threshold,
 )
 from sordino.privacy import losses
+from sordino.privacy.calibrate import least
 from sordino.privacy.discrete_gaussian import DiscreteGaussian, least_variance
 from sordino.privacy.loss import Loss, single
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
@@ -47,7 +49,6 @@ _METHODS = ("optimal", "laplace", "gaussian")
 _DIGITS = 64  # bits of the delta of one key
 _COUNTS = "counts must be one column of whole numbers that are not negative"
 _LEAST_LOSS = Fraction(1, 2**40)
-_LEAST_COMPOSED = Fraction(1, 2**20)  # an epsilon below is stated as it was asked for
 _MANY = 2**62  # a larger count is taken for this one
 
 
@@ -73,7 +74,9 @@ class KeySelection:
 
     To read: ``epsilon``, ``delta``, ``groups``, ``method`` and ``neighbours`` as they were given,
     ``moves`` (how many keys can change with one unit: ``groups``, or twice that under replace_one),
-    ``threshold`` (the least noisy count kept; None for "optimal") and ``loss``.
+    ``threshold`` (the least noisy count kept; None for "optimal") and ``loss``. For "gaussian",
+    ``noise`` is the record of the noise, and ``composed`` counts it and the keys that only one unit
+    has apart: a loss that is larger for one release and smaller for many.
 
     >>> keys = KeySelection(epsilon=1, delta=1e-5, neighbours="add_remove")
     >>> keys, keys.probability(10), keys.count_for(0.99)
@@ -85,12 +88,11 @@ class KeySelection:
     Guarantee:
         Neighbours: one unit with at most ``groups`` keys, added or removed, or exchanged for
             another one (``neighbours``).
-        Loss: (epsilon, delta) for each release. For "gaussian" half of delta is for the noise and
-            half for the keys that only one unit has, and ``loss`` composes both, unless epsilon
-            is below 2**-20.
-        Numerics: exact; thresholds are the least for which the probability that a unit with keys
-            of its own puts any of them on the list is certain to be at most delta, or half of it.
-        Proof: docs/proofs/partitions.md, theorems 2 to 4.
+        Loss: (epsilon, delta) for each release. With "laplace" and "gaussian" all of delta may go
+            to the keys that only one unit has, and with "gaussian" all of it to the noise too:
+            a unit that has more of the former moves fewer of the counts that others have as well.
+        Numerics: exact; thresholds are the least that are certain to keep to delta.
+        Proof: docs/proofs/partitions.md, theorems 2 to 4 and 7.
     """
 
     epsilon: Fraction
@@ -101,6 +103,8 @@ class KeySelection:
     moves: int = field(compare=False)
     threshold: int | None = field(compare=False)
     loss: Loss = field(compare=False)
+    composed: Loss = field(compare=False)
+    noise: DiscreteGaussian | None = field(compare=False)
     _rule: _Rule = field(compare=False)
 
     def __init__(
@@ -118,7 +122,11 @@ class KeySelection:
             raise ValueError(f"method must be 'optimal', 'laplace' or 'gaussian', got {method!r}")
         # Under replace_one a unit can leave all its keys and appear in as many others.
         moves = most if relation is Neighbours.add_remove else 2 * most
-        rule, loss = _rule(method, price, slack, moves)
+        loss = losses.approximate(epsilon=price, delta=slack).under(relation.value)
+        composed, noise, rule = loss, None, _rule(method, price, slack, most, moves)
+        if isinstance(rule, Threshold) and isinstance(rule.noise, GaussianNoise):
+            noise = _moved(rule.noise.variance, moves)
+            composed = _composed(noise, rule, most).under(relation.value)
         keep = object.__setattr__
         keep(self, "epsilon", price)
         keep(self, "delta", slack)
@@ -127,7 +135,9 @@ class KeySelection:
         keep(self, "neighbours", relation)
         keep(self, "moves", moves)
         keep(self, "threshold", None if isinstance(rule, OptimalLaw) else rule.least)
-        keep(self, "loss", loss.under(self.neighbours.value))
+        keep(self, "loss", loss)
+        keep(self, "composed", composed)
+        keep(self, "noise", noise)
         keep(self, "_rule", rule)
 
     def _arguments(self) -> dict[str, Any]:
@@ -227,53 +237,87 @@ def select_keys(
     return (chosen, found.counts[kept]) if isinstance(found, Selected) else chosen
 
 
-def _rule(method: Method, epsilon: Fraction, delta: Fraction, moves: int) -> tuple[_Rule, Loss]:
-    """Return how keys are decided upon, and the loss of it."""
-    loss = losses.approximate(epsilon=epsilon, delta=delta)
+def _rule(method: Method, epsilon: Fraction, delta: Fraction, groups: int, moves: int) -> _Rule:
+    """Return how keys are decided upon; one unit has at most ``groups`` keys of its own."""
     match method:
         case "optimal":
-            return OptimalLaw(epsilon / moves, share_of(delta, moves)), loss
+            return OptimalLaw(epsilon / moves, share_of(delta, moves))
         case "laplace":
-            return _laplace(epsilon, delta, moves), loss
+            return _laplace(epsilon, delta, groups, moves)
         case "gaussian":
-            return _gaussian(epsilon, delta, moves)
+            return _gaussian(epsilon, delta, groups, moves)
 
 
-def _laplace(epsilon: Fraction, delta: Fraction, moves: int) -> Threshold:
+def _laplace(epsilon: Fraction, delta: Fraction, groups: int, moves: int) -> Threshold:
     eta = epsilon / moves
     if not SMALLEST_SCALE <= 1 / eta <= LARGEST_SCALE:
         raise _out_of_range(epsilon, wide=eta < 1)
-    near = ceiling(lambda: ball(moves / delta).log() / ball(eta))
-    return least_threshold(LaplaceNoise(eta), hidden=1, times=moves, delta=delta, near=near)
+    near = ceiling(lambda: ball(groups / delta).log() / ball(eta))
+    return least_threshold(LaplaceNoise(eta), hidden=1, times=groups, delta=delta, near=near)
 
 
-def _gaussian(epsilon: Fraction, delta: Fraction, moves: int) -> tuple[Threshold, Loss]:
-    """Spend half of delta on the noise, and half on keys that only one unit has."""
-    half, least = delta / 2, _LEAST_LOSS if epsilon >= _LEAST_COMPOSED else Fraction(0)
+def _gaussian(epsilon: Fraction, delta: Fraction, groups: int, moves: int) -> Threshold:
+    """Let the noise spend all of delta, and find the threshold that leaves it at that."""
     try:
         variance = least_variance(
             squared_sensitivity=moves,
             coordinates=moves,
-            epsilon=epsilon - least,
-            delta=half,
+            epsilon=epsilon,
+            delta=delta,
             low=SMALLEST_SCALE**2,
             high=LARGEST_SCALE**2,
         )
     except ValueError:
         raise _out_of_range(epsilon, wide=epsilon < 1) from None
-    noise = DiscreteGaussian(variance=variance, squared_sensitivity=moves, coordinates=moves)
-    loss = losses.approximate(epsilon=epsilon, delta=delta)
-    if least:
-        # A key of one's own appears with at most ``half``; else all is as if nobody had it, which
-        # is a loss of 0, or less than this least one.
-        loss = single(noise) + losses.approximate(epsilon=least, delta=half)
 
     def formula() -> Ball:
-        return (2 * ball(variance) * ball(moves / half).log()).sqrt()
+        return (2 * ball(variance) * ball(groups / delta).log()).sqrt()
+
+    @cache
+    def spent(others: int) -> Fraction:
+        """Return the delta of the noise where so many counts move that other units are in."""
+        if not others:
+            return Fraction(0)
+        return Fraction(repr(_moved(variance, others).delta(epsilon=epsilon)))
+
+    drawn = GaussianNoise(variance)
+
+    def hides(threshold: int, first: int, last: int) -> bool:
+        """Tell whether units with from ``first`` to ``last`` keys of their own are hidden."""
+
+        def spare() -> Ball:
+            silent = (last * (-drawn.tail(threshold - 1)).log1p()).expm1()
+            noise = spent(moves - first)
+            return ball(delta - noise) + ball(1 - noise) * silent
+
+        if is_positive(spare):
+            return True
+        middle = (first + last) // 2
+        return (
+            first < last and hides(threshold, first, middle) and hides(threshold, middle + 1, last)
+        )
 
     near = ceiling(formula)
-    drawn = GaussianNoise(variance)
-    return least_threshold(drawn, hidden=1, times=moves, delta=half, near=near), loss
+    lowest = least_threshold(drawn, hidden=1, times=groups, delta=delta, near=near).least
+    found = least(lambda threshold: hides(threshold, 1, groups), lowest, 2**63, near=lowest)
+    return Threshold(drawn, found)
+
+
+def _moved(variance: Fraction, counts: int) -> DiscreteGaussian:
+    """Return the loss of noise on so many counts that one unit moves by 1 each."""
+    return DiscreteGaussian(variance=variance, squared_sensitivity=counts, coordinates=counts)
+
+
+def _composed(noise: DiscreteGaussian, rule: Threshold, groups: int) -> Loss:
+    """Return the loss of the noise and that of the keys that only one unit has, added up."""
+
+    def formula() -> Ball:
+        return -(groups * (-rule.noise.tail(rule.least - 1)).log1p()).expm1()
+
+    # Such keys are there with at most this probability, and else it is as if nobody had them,
+    # which is a loss of 0, or less than this least one.
+    shown = Fraction(repr(round_up(formula)))
+    return single(noise) + losses.approximate(epsilon=_LEAST_LOSS, delta=shown)
 
 
 def _pass(rule: Threshold, counts: Integers) -> Selected:

@@ -10,9 +10,7 @@ from functools import lru_cache
 from sordino.mechanisms.partitions import KeySelection
 from sordino.plan.noise import root_down
 from sordino.privacy import losses
-from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.loss import Loss, single
-from sordino.privacy.related import plain
 
 _ROUNDS = 12
 _CLOSE = Fraction(99, 100)
@@ -49,25 +47,17 @@ def loss_of_keys(keys: KeySelection) -> Loss:
 
     Guarantee: as for selection.
     """
-    noise = _noise(keys)
-    return losses.pure(epsilon=keys.epsilon) if noise is None else single(noise)
+    return losses.pure(epsilon=keys.epsilon) if keys.noise is None else single(keys.noise)
 
 
 def slack_of_keys(keys: KeySelection) -> Fraction:
     """Return the probability of the event in which keys may tell of a unit.
 
-    Half of the delta of a noisy threshold is for its noise, which has none when rho is counted.
+    The noise of a noisy threshold has no delta of its own when rho is counted.
 
     Guarantee: as for selection.
     """
-    return keys.delta if _noise(keys) is None else keys.delta / 2
-
-
-def _noise(keys: KeySelection) -> DiscreteGaussian | None:
-    if keys.method != "gaussian":
-        return None
-    leaves = [plain(leaf) for leaf, _ in keys.loss.parts]
-    return next((leaf for leaf in leaves if isinstance(leaf, DiscreteGaussian)), None)
+    return keys.delta
 
 
 def _gaussian(share: Fraction, slack: Fraction, groups: int) -> KeySelection | None:
@@ -79,17 +69,14 @@ def _gaussian(share: Fraction, slack: Fraction, groups: int) -> KeySelection | N
         try:
             found = KeySelection(
                 epsilon=Fraction(f"{epsilon:.6g}"),
-                delta=2 * slack,
+                delta=slack,
                 groups=groups,
                 neighbours="add_remove",
                 method="gaussian",
             )
         except ValueError:
             return best
-        noise = _noise(found)
-        if noise is None:
-            return best
-        spent = Fraction(repr(noise.rho))
+        spent = Fraction(repr(loss_of_keys(found).rho))
         if spent <= share and (best is None or found.epsilon > best.epsilon):
             best = found
         if share * _CLOSE <= spent <= share:

@@ -2,18 +2,23 @@
 """Keys are kept as often as (epsilon, delta) allows, and never more often."""
 
 import itertools
+import math
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Literal
 
 import mpmath
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from sordino.exact.balls import enclose
 from sordino.mechanisms.optimal_keys import OptimalLaw
 from sordino.mechanisms.partitions import KeySelection, Selected, select_keys, share_of
+from sordino.mechanisms.thresholds import Threshold
 from sordino.testing import Words, replay
 from tests.statistical.seeded import SeededBits
 
@@ -133,6 +138,14 @@ def gaussian_tail(variance: Any, start: int) -> Any:
     return mpmath.fsum(weight(x) for x in range(start, reach + 1)) / whole
 
 
+def noise_delta(keys: KeySelection, moved: int) -> Any:
+    """The delta of the noise on so many counts that one unit moves."""
+    if keys.noise is None or not moved:
+        return mpmath.mpf(0)
+    noise = replace(keys.noise, squared_sensitivity=moved, coordinates=moved)
+    return mpmath.mpf(repr(noise.delta(epsilon=keys.epsilon)))
+
+
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "8"])
@@ -148,22 +161,28 @@ def test_thresholds_are_the_least_that_hide_keys_of_one_unit(
     with mpmath.workdps(40):
         tail: Callable[[int], Any]
         if method == "laplace":
-            scale, slack = keys.moves / real(Fraction(epsilon)), delta
+            scale = keys.moves / real(Fraction(epsilon))
 
             def tail(start: int) -> Any:
                 return laplace_tail(scale, start)
         else:
-            variance, slack = real(keys._rule.noise.variance), delta / 2  # type: ignore[union-attr]
+            assert keys.noise is not None
+            variance = real(keys.noise.variance)
 
             def tail(start: int) -> Any:
                 return gaussian_tail(variance, start)
 
-        def seen(threshold: int) -> Any:
-            return 1 - (1 - tail(threshold - 1)) ** keys.moves
+        def spent(threshold: int) -> Any:
+            """By the number of keys that only one unit has, as in theorem 7."""
+            silent = 1 - tail(threshold - 1)
+            return max(
+                1 - silent**own * (1 - noise_delta(keys, keys.moves - own))
+                for own in range(groups + 1)
+            )
 
         assert keys.threshold is not None
-        assert seen(keys.threshold) <= real(slack)
-        assert keys.threshold == 1 or seen(keys.threshold - 1) > real(slack)
+        assert spent(keys.threshold) <= real(delta)
+        assert keys.threshold == 1 or spent(keys.threshold - 1) > real(delta)
         for n in (1, 2, keys.threshold, keys.threshold + 9):
             assert keys.probability(n) == pytest.approx(float(tail(keys.threshold - n)), rel=1e-12)
 
@@ -210,6 +229,66 @@ def test_key_and_count_together_are_private_with_one_draw(method: Any) -> None:
         tiny = mpmath.mpf(10) ** -30
         assert loss(keys.threshold) <= real(delta) + tiny
         assert loss(keys.threshold - 2) > real(delta)
+
+
+def key_laws(keys: KeySelection, top: int) -> list[npt.NDArray[np.float64]]:
+    """For each count up to ``top`` the law of what is told: nothing, or a noisy count."""
+    assert isinstance(keys._rule, Threshold)
+    assert keys.threshold is not None
+    noise, last = keys._rule.noise, top + 25
+    found = [np.array([1.0] + [0.0] * (last - keys.threshold + 1))]
+    for n in range(1, top + 1):
+        tails = [float(noise.tail(y - n)) for y in range(keys.threshold, last + 1)]
+        found.append(np.array([1 - tails[0], *(-np.diff([*tails, 0.0]))]))
+    return found
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(("groups", "epsilon", "delta"), [
+    (1, 1, 0.01), (1, 0.2, 0.2), (1, 4, 1e-4), (2, 4, 0.02), (2, 8, 1e-3),
+])  # fmt: skip
+@pytest.mark.parametrize("method", ["laplace", "gaussian"])
+def test_noisy_thresholds_spend_all_of_delta_and_no_more(
+    method: Any, groups: int, epsilon: float, delta: float, relation: str
+) -> None:
+    """By enumeration: every key of the unit is its own, or one of many units, or in between."""
+    keys = KeySelection(
+        epsilon=epsilon, delta=delta, groups=groups, method=method, neighbours=relation
+    )
+    assert keys.threshold is not None
+    many = keys.threshold + 12
+    laws = key_laws(keys, many + 1)
+    counts = (0, 1, keys.threshold, many)
+
+    def joint(numbers: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        return reduce(np.multiply.outer, (laws[n] for n in numbers))
+
+    entered = groups if relation == "replace_one" else 0
+    spent = 0.0
+    for left, right in itertools.product(
+        itertools.combinations_with_replacement(counts, groups),
+        itertools.combinations_with_replacement(counts, entered),
+    ):
+        here = joint((*(n + 1 for n in left), *right))
+        there = joint((*left, *(n + 1 for n in right)))
+        for p, q in ((here, there), (there, here)):
+            spent = max(spent, float(np.maximum(p - math.exp(epsilon) * q, 0).sum()))
+    assert spent <= delta * (1 + 1e-7)
+    if method == "gaussian" and keys.moves <= 2:
+        assert spent >= delta * (1 - 1e-3)  # counts far out are left out
+
+
+def test_the_parts_counted_apart_are_a_larger_loss_once_and_a_smaller_one_often() -> None:
+    keys = KeySelection(
+        epsilon=0.5, delta=1e-6, groups=4, method="gaussian", neighbours="add_remove"
+    )
+    assert keys.composed.neighbours == keys.loss.neighbours == "add_remove"
+    assert 1e-6 < keys.composed.delta(epsilon=0.5) <= 2e-6
+    assert (50 * keys.composed).epsilon(delta=1e-4) < (50 * keys.loss).epsilon(delta=1e-4)
+    for method in ("optimal", "laplace"):
+        plain = KeySelection(epsilon=0.5, delta=1e-6, method=method, neighbours="replace_one")
+        assert plain.composed == plain.loss
+        assert plain.noise is None
 
 
 @pytest.mark.parametrize("method", METHODS)
