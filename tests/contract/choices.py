@@ -4,7 +4,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, permutations, product
+from operator import sub
 from typing import Any
 
 from sordino import Exponential, Generalised, JointTopK, NoisyMax, PermuteAndFlip, Quantiles, TopK
@@ -70,6 +71,19 @@ def plain(mechanism: Any) -> Choice:
     return Choice(mechanism, by_index, lambda: moved(3, 3, (length,) * 3, spread))
 
 
+def exchanged(mechanism: Exponential) -> Choice:
+    """Enrol a mechanism with a constant normaliser: scores change places, by at most 1 each."""
+
+    def neighbours() -> Iterator[Pair]:
+        for top in range(3):
+            for scores in product(range(top + 1), repeat=3):
+                for other in sorted(set(permutations(scores))):
+                    if other != scores and max(map(abs, map(sub, scores, other))) == 1:
+                        yield scores, other
+
+    return Choice(mechanism, by_index, neighbours)
+
+
 def generalised(mechanism: Generalised) -> Choice:
     lengths = tuple(map(int, mechanism.sensitivities))
     return Choice(mechanism, by_index, lambda: moved(3, 3, lengths, 2 * max(lengths)))
@@ -116,6 +130,7 @@ EXAMPLES: dict[type, list[Choice]] = {
         plain(Exponential(sensitivity=1, epsilon=1)),
         plain(Exponential(sensitivity=1, epsilon=0.3, monotone=True)),
         plain(Exponential(sensitivity=2, epsilon=2, spread=3)),
+        exchanged(Exponential(sensitivity=1, epsilon=1, normaliser="constant")),
     ],
     PermuteAndFlip: [
         plain(PermuteAndFlip(sensitivity=1, epsilon=1)),

@@ -231,11 +231,11 @@ def test_key_and_count_together_are_private_with_one_draw(method: Any) -> None:
         assert loss(keys.threshold - 2) > real(delta)
 
 
-def key_laws(keys: KeySelection, top: int) -> list[npt.NDArray[np.float64]]:
+def key_laws(keys: KeySelection, top: int, *, beyond: int) -> list[npt.NDArray[np.float64]]:
     """For each count up to ``top`` the law of what is told: nothing, or a noisy count."""
     assert isinstance(keys._rule, Threshold)
     assert keys.threshold is not None
-    noise, last = keys._rule.noise, top + 25
+    noise, last = keys._rule.noise, top + beyond
     found = [np.array([1.0] + [0.0] * (last - keys.threshold + 1))]
     for n in range(1, top + 1):
         tails = [float(noise.tail(y - n)) for y in range(keys.threshold, last + 1)]
@@ -256,9 +256,9 @@ def test_noisy_thresholds_spend_all_of_delta_and_no_more(
         epsilon=epsilon, delta=delta, groups=groups, method=method, neighbours=relation
     )
     assert keys.threshold is not None
-    many = keys.threshold + 12
-    laws = key_laws(keys, many + 1)
-    counts = (0, 1, keys.threshold, many)
+    many = keys.threshold + (12 if keys.moves <= 2 else 4)
+    laws = key_laws(keys, many + 1, beyond=25 if keys.moves <= 2 else 8)
+    counts = (0, 1, keys.threshold, many) if keys.moves <= 2 else (0, many)
 
     def joint(numbers: tuple[int, ...]) -> npt.NDArray[np.float64]:
         return reduce(np.multiply.outer, (laws[n] for n in numbers))

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from sordino.exact.entropy import system
 from sordino.exact.rational import Integer, Number
@@ -13,12 +14,14 @@ from sordino.exact.selection import by_weight
 from sordino.mechanisms.choose import accuracy as bounds
 from sordino.mechanisms.choose.accuracy import Accuracy, Question
 from sordino.mechanisms.choose.laws import weights
+from sordino.mechanisms.choose.moves import ScoresOf, moves_of
 from sordino.mechanisms.choose.priors import read_base, weights_with_base, with_base
 from sordino.mechanisms.choose.scores import levels_of, read_others, read_scores
 from sordino.mechanisms.choose.stream import Stream, open_stream
 from sordino.mechanisms.choose.terms import Terms
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.loss import Loss, single
+from sordino.privacy.pure import Pure
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -30,6 +33,11 @@ class Exponential:
     itself with ``monotone=True``, which says that one unit moves all scores the same way, as for
     counts when units are added or removed. Scores are whole numbers, fractions or floats, each
     taken as exactly the number it is.
+
+    ``normaliser="constant"`` says that neighbours have the same sum of weights, as when one unit
+    only exchanges scores among the candidates, or shifts them along a line. Then the rate is
+    epsilon / sensitivity, and the loss is pure without a bounded range: a ``spread`` that is stated
+    too small in its place would be counted wrongly when choices compose. ``for_scores`` finds out.
 
     >>> day = Exponential(sensitivity=1, epsilon=1)
     >>> day, day.rate, day.loss.epsilon(delta=0), round(day.loss.rho, 4)
@@ -43,12 +51,14 @@ class Exponential:
         Neighbours: any change to the data that moves no score by more than ``sensitivity`` and no
             two scores apart by more than ``spread``.
         Loss: epsilon, pure, and all losses of one pair of neighbours lie in an interval of length
-            epsilon (bounded range), which composes better than pure losses do.
+            epsilon (bounded range), which composes better than pure losses do; with a constant
+            normaliser epsilon, pure.
         Numerics: exact; no float decides an outcome.
-        Proof: docs/proofs/choosing.md, theorems 1 and 2 (McSherry and Talwar 2007).
+        Proof: docs/proofs/choosing.md, theorems 1, 2 and 10 (McSherry and Talwar 2007).
     """
 
     terms: Terms
+    normaliser: Literal["constant"] | None
     loss: Loss = field(compare=False)
 
     def __init__(
@@ -58,13 +68,63 @@ class Exponential:
         epsilon: Number,
         monotone: bool = False,
         spread: Number | None = None,
+        normaliser: Literal["constant"] | None = None,
     ) -> None:
+        if normaliser not in (None, "constant"):
+            raise ValueError(f"normaliser must be 'constant' or None, got {normaliser!r}")
+        if normaliser and (monotone or spread is not None):
+            raise ValueError("with a constant normaliser leave monotone and spread out")
         terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
+        kind = Pure if normaliser else BoundedRange
         object.__setattr__(self, "terms", terms)
-        object.__setattr__(self, "loss", single(BoundedRange(epsilon=terms.epsilon)))
+        object.__setattr__(self, "normaliser", normaliser)
+        object.__setattr__(self, "loss", single(kind(epsilon=terms.epsilon)))
+
+    @classmethod
+    def for_scores(
+        cls,
+        scores: ScoresOf,
+        *,
+        universe: Iterable[object],
+        size: Integer,
+        neighbours: str,
+        epsilon: Number,
+    ) -> Exponential:
+        """Return the mechanism with the largest rate for these scores, in a small universe.
+
+        ``scores`` takes a tuple of records and returns one number for each candidate. Sensitivity,
+        spread and whether the normaliser is constant are found by looking at all data sets of at
+        most ``size`` records from the universe; that they are no larger for other data is for you
+        to say. Randomized response has a constant normaliser, and saves the factor 2:
+
+        >>> truth = lambda answers: [answers.count(name) for name in ("no", "yes")]
+        >>> Exponential.for_scores(
+        ...     truth, universe=("no", "yes"), size=1, neighbours="replace_one", epsilon=1
+        ... )
+        Exponential(sensitivity=1, epsilon=1, normaliser='constant')
+        >>> Exponential.for_scores(
+        ...     truth, universe=("no", "yes"), size=3, neighbours="add_remove", epsilon=1
+        ... )
+        Exponential(sensitivity=1, epsilon=1, monotone=True)
+
+        Guarantee: as for the class, for the data sets that were looked at.
+        """
+        moves = moves_of(scores, universe, size, neighbours)
+        if not moves.sensitivity:
+            raise ValueError("these scores do not depend on the data; any choice costs nothing")
+        if moves.constant and moves.spread > moves.sensitivity:
+            return cls(
+                sensitivity=_shortest(moves.sensitivity), epsilon=epsilon, normaliser="constant"
+            )
+        return cls(
+            sensitivity=_shortest(moves.sensitivity),
+            epsilon=epsilon,
+            spread=_shortest(moves.spread or moves.sensitivity),
+        )
 
     def __repr__(self) -> str:
-        return f"Exponential({self.terms})"
+        stated = f", normaliser={self.normaliser!r}" if self.normaliser else ""
+        return f"Exponential({self.terms}{stated})"
 
     @property
     def epsilon(self) -> Fraction:
@@ -88,7 +148,9 @@ class Exponential:
 
     @property
     def rate(self) -> Fraction:
-        """What scores are multiplied with: epsilon / spread."""
+        """What scores are multiplied with: epsilon / spread, or epsilon / sensitivity."""
+        if self.normaliser:
+            return self.terms.epsilon / self.terms.sensitivity
         return self.terms.rate
 
     def release(
@@ -168,3 +230,8 @@ class Exponential:
         Guarantee: as stated for the mechanism; one stream makes one choice.
         """
         return open_stream("exponential", self.rate)
+
+
+def _shortest(x: Fraction) -> int | Fraction:
+    """Return a whole number as an int, which prints as such."""
+    return x.numerator if x.denominator == 1 else x
