@@ -89,7 +89,7 @@ def test_other_scores_get_their_spread() -> None:
     counts = Exponential.for_scores(
         truth, universe=range(3), size=3, neighbours="replace_one", epsilon=1
     )
-    assert (counts.normaliser, counts.spread, counts.rate) == (None, 2, Fraction(1, 2))
+    assert (counts.normaliser, counts.spread, counts.rate) == (None, Fraction(2), Fraction(1, 2))
     added = Exponential.for_scores(
         truth, universe=range(3), size=3, neighbours="add_remove", epsilon=1
     )
@@ -117,7 +117,7 @@ def test_what_cannot_be_found_out_is_refused(change: dict[str, Any], match: str)
 def test_a_constant_normaliser_goes_without_a_spread() -> None:
     for more in ({"monotone": True}, {"spread": 1}):
         with pytest.raises(ValueError, match="leave monotone and spread out"):
-            Exponential(sensitivity=1, epsilon=1, normaliser="constant", **more)  # type: ignore[arg-type]
+            Exponential(sensitivity=1, epsilon=1, normaliser="constant", **more)
     with pytest.raises(ValueError, match="normaliser must be 'constant' or None"):
         Exponential(sensitivity=1, epsilon=1, normaliser="known")  # type: ignore[arg-type]
     found = Exponential(sensitivity=1, epsilon=1, normaliser="constant")
