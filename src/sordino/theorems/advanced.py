@@ -16,6 +16,7 @@ from sordino.theorems.arguments import (
     read_delta,
     read_slack,
 )
+from sordino.theorems.azuma import exceeded
 
 Drift: TypeAlias = Literal["printed", "tight"]
 DRIFTS: tuple[Drift, ...] = ("printed", "tight")
@@ -54,9 +55,8 @@ def advanced(
     steps, extra = positive_whole("times", times), read_slack("slack", slack)
 
     def formula() -> Ball:
-        spread = (2 * ball(Fraction(steps)) * -ball(extra).log()).sqrt()
         mean = (ball(price) / 2).tanh() if drift == "tight" else ball(price).expm1()
-        return ball(price) * (spread + steps * mean)
+        return exceeded(steps, ball(price), ball(price) * mean, extra)
 
     return pair(round_up(formula), steps * lost + extra)
 
