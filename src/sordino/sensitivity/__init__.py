@@ -3,6 +3,7 @@
 
 from sordino.sensitivity.check import check, local
 from sordino.sensitivity.counts import choices, count, histogram, rows
+from sordino.sensitivity.distances import distance
 from sordino.sensitivity.extremes import maximum, minimum, quantile
 from sordino.sensitivity.linear import linear
 from sordino.sensitivity.neighbours import Neighbours, Units, convert, read_neighbours
@@ -23,6 +24,7 @@ __all__ = [
     "choices",
     "convert",
     "count",
+    "distance",
     "histogram",
     "linear",
     "local",
