@@ -58,7 +58,7 @@ def check(
     """
     relation = read_relation(neighbours)
     claim = _read_claim(claimed, relation)
-    records = _listed("universe", universe)
+    records = listed("universe", universe)
     most, fewest = positive_whole("size", size), _read_least(least)
     plain = _plain(relation)
     if plain is Neighbours.replace_one:
@@ -68,7 +68,7 @@ def check(
     space = Space(len(records), fewest, most, ordered)
     space.refuse_too_many(plain)
     data = list(space.all())
-    table, floats = _answers(f, [tuple(records[p] for p in places) for places in data])
+    table, floats = answers(f, [tuple(records[p] for p in places) for places in data])
     best, pairs = _largest(table, *space.neighbours(data, plain))
     scope = f"{len(data)} data sets of {_sizes(fewest, most)}"
     witnesses = select(
@@ -108,7 +108,7 @@ def local(
         Proof: docs/proofs/sensitivity.md, theorem 10.
     """
     relation = read_relation(neighbours)
-    here, records = tuple(dataset), _listed("universe", universe)
+    here, records = tuple(dataset), listed("universe", universe)
     added = _plain(relation) is Neighbours.add_remove
     places = range(len(here) + 1) if ordered else [len(here)]
     total = len(here) + len(places) * len(records) if added else len(here) * len(records)
@@ -119,7 +119,7 @@ def local(
         around += [(*here[:p], new, *here[p:]) for p in places for new in records]
     else:
         around = [(*here[:p], new, *here[p + 1 :]) for p in range(len(here)) for new in records]
-    table, floats = _answers(f, [here, *around], describe=_size_of)
+    table, floats = answers(f, [here, *around], describe=_size_of)
     ends = np.arange(1, len(around) + 1)
     best, pairs = _largest(table, [np.zeros_like(ends)], [ends])
     witnesses = select(
@@ -142,15 +142,19 @@ def _size_of(records: tuple[object, ...]) -> str:
     return f"a data set of {_sizes(len(records), len(records))}"
 
 
-class _Answers(NamedTuple):
-    """The answers to all data sets: exact, and as integers that count a common unit."""
+class Answers(NamedTuple):
+    """The answers to all data sets: exact, and as integers that count one in ``unit`` parts.
+
+    Guarantee: none; private if the data are.
+    """
 
     rows: list[Vector]
     integers: Table
+    unit: int
 
 
 def _largest(
-    answers: _Answers, ones: Sequence[Table], others: Sequence[Table]
+    answers: Answers, ones: Sequence[Table], others: Sequence[Table]
 ) -> tuple[list[tuple[int, int]], int]:
     """Return a pair that moves most for each norm, and how many were compared."""
     top: dict[str, tuple[int, tuple[int, int]]] = {}
@@ -169,12 +173,15 @@ def _largest(
     return [pair for _, pair in top.values()], compared
 
 
-def _answers(
+def answers(
     f: Function,
     data: list[tuple[object, ...]],
     describe: Callable[[tuple[object, ...]], str] = _brief,
-) -> tuple[_Answers, bool]:
-    """Call the function on all data sets, and write the answers as integers of a common unit."""
+) -> tuple[Answers, bool]:
+    """Call the function on all data sets, and write the answers as integers of a common unit.
+
+    Guarantee: none; private if the data are.
+    """
     rows, floats = [], False
     for records in data:
         try:
@@ -195,7 +202,7 @@ def _answers(
     whole = [[x.numerator * (unit // x.denominator) for x in row] for row in rows]
     largest = max(abs(x) for row in whole for x in row)
     fits = len(rows[0]) * (2 * largest) ** 2 < _SAFE
-    return _Answers(rows, np.array(whole, dtype=np.int64 if fits else object)), floats
+    return Answers(rows, np.array(whole, dtype=np.int64 if fits else object), unit), floats
 
 
 def _vector(answer: object, where: str) -> tuple[Vector, bool]:
@@ -266,7 +273,11 @@ def _read_least(least: object) -> int:
     return 0 if is_integer(least) and least == 0 else positive_whole("least", least)
 
 
-def _listed(name: str, values: Iterable[object]) -> list[object]:
+def listed(name: str, values: Iterable[object]) -> list[object]:
+    """Return a list that is not empty.
+
+    Guarantee: none needed; messages speak of types only.
+    """
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list of records, not {type(values).__name__}")
     found = list(values)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Smooth bounds on local sensitivity: how much noise these very data need, told without a leak.
 
-All of them are for replace_one, where the number of records is public, and all are private: they
-are made for ``sordino.smooth``, which releases nothing but the noisy statistic.
+Those of order statistics are for replace_one, where the number of records is public. All of them
+are private: they are made for ``sordino.smooth``, which releases nothing but the noisy statistic.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Protocol, TypeAlias
 
@@ -15,11 +16,27 @@ import numpy as np
 
 from sordino.exact.rational import Integer, Number, positive, positive_whole
 from sordino.exact.rounding import up
+from sordino.sensitivity import changes as local_sensitivities
 from sordino.sensitivity import order_statistics as ranks
 from sordino.sensitivity import trimmed
+from sordino.sensitivity.changes import Windows, Within
+from sordino.sensitivity.check import Function
 from sordino.sensitivity.windows import reach
 
-__all__ = ["LocalSensitivity", "from_local", "maximum", "median", "quantile", "trimmed_mean"]
+__all__ = [
+    "LocalSensitivity",
+    "from_local",
+    "local_maximum",
+    "local_median",
+    "local_quantile",
+    "local_sensitivity",
+    "local_trimmed_mean",
+    "maximum",
+    "median",
+    "quantile",
+    "sensitivity",
+    "trimmed_mean",
+]
 
 Range: TypeAlias = "tuple[Number, Number]"
 
@@ -114,10 +131,120 @@ def from_local(
         Numerics: as for quantile; the default floor is 2**-30 of the global bound.
         Proof: docs/proofs/smooth.md, theorems 1 and 4.
     """
-    rate, most = ranks.read_beta(beta), up(positive("global_bound", global_bound))
-    best = least = ranks.read_floor(floor, most)
+    most = up(positive("global_bound", global_bound))
+    size = None if records is None else positive_whole("records", records)
+    return _largest(local, ranks.read_beta(beta), most, ranks.read_floor(floor, most), size)
+
+
+def sensitivity(
+    f: Function,
+    dataset: Iterable[object],
+    universe: Iterable[object],
+    beta: Number,
+    neighbours: str,
+    *,
+    size: Integer | None = None,
+    least: Integer = 0,
+    ordered: bool = False,
+    floor: Number | None = None,
+) -> float:
+    """Return the smooth sensitivity of any function, by brute force over a small universe.
+
+    It is the largest local sensitivity of a data set, faded by exp(-beta) for each change that it
+    is away. All data sets are looked at that records of the universe make: with replace_one those
+    of the same size, with add_remove those of ``least`` to ``size`` records, which must be public.
+    They are multisets, or in every order if ``ordered``, as for ``sensitivity.check``.
+
+    >>> middle = lambda records: sorted(records)[len(records) // 2]
+    >>> round(sensitivity(middle, [0, 0, 1], range(7), 0.5, "replace_one"), 6)
+    3.639184
+
+    Guarantee:
+        Neighbours: as given, of data sets made of records of the universe.
+        Loss: none by itself; the bound is private. The universe and the sizes must be public.
+        Numerics: as for quantile, for the numbers that the function returned; the default floor is
+            2**-30 of the global sensitivity in the universe.
+        Proof: docs/proofs/smooth.md, theorems 1, 4 and A.
+    """
+    local = local_sensitivity(
+        f, dataset, universe, neighbours, size=size, least=least, ordered=ordered
+    )
+    rate, most = ranks.read_beta(beta), up(local.largest)
+    if most == 0 and floor is None:
+        return 0.0  # the function is constant, on every data set of the universe
+    return _largest(local, rate, most, ranks.read_floor(floor, most), None)
+
+
+def local_sensitivity(
+    f: Function,
+    dataset: Iterable[object],
+    universe: Iterable[object],
+    neighbours: str,
+    *,
+    size: Integer | None = None,
+    least: Integer = 0,
+    ordered: bool = False,
+) -> Within:
+    """Return A(k), the largest local sensitivity within k changes, of any function by brute force.
+
+    The result is a function of k, which `from_local` takes too. Data sets are those of
+    `sensitivity`.
+
+    >>> middle = lambda records: sorted(records)[len(records) // 2]
+    >>> within = local_sensitivity(middle, [0, 0, 1], range(7), "replace_one")
+    >>> [int(within(k)) for k in range(3)]
+    [1, 6, 6]
+
+    Guarantee: as for Within.
+    """
+    return local_sensitivities.within(
+        f, dataset, universe, neighbours, size=size, least=least, ordered=ordered
+    )
+
+
+def local_quantile(values: object, *, rank: Integer, bounds: Range) -> Windows:
+    """Return A(k), the largest local sensitivity within k changes, of the value of a given rank.
+
+    >>> within = local_quantile(range(1, 10), rank=5, bounds=(0, 10))
+    >>> [int(within(k)) for k in range(12)]
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
+
+    Guarantee: as for Windows.
+    """
+    return local_sensitivities.of_rank(values, ranks.at_rank(rank), bounds)
+
+
+def local_median(values: object, *, bounds: Range) -> Windows:
+    """Return A(k) of the median; of an even number of values the lower middle one.
+
+    Guarantee: as for Windows.
+    """
+    return local_sensitivities.of_rank(values, ranks.middle, bounds)
+
+
+def local_maximum(values: object, *, bounds: Range) -> Windows:
+    """Return A(k) of the largest value.
+
+    Guarantee: as for Windows.
+    """
+    return local_sensitivities.of_rank(values, ranks.largest, bounds)
+
+
+def local_trimmed_mean(values: object, *, trim: Integer, bounds: Range) -> Windows:
+    """Return A(k) of the mean without the ``trim`` least and largest values.
+
+    Guarantee: as for Windows.
+    """
+    return local_sensitivities.of_trimmed_mean(values, trim, bounds)
+
+
+def _largest(
+    local: LocalSensitivity, rate: float, most: float, least: float, records: int | None
+) -> float:
+    """Return the largest faded A(k), or ``least`` if that is larger."""
+    best = least
     last = reach(rate, most, least)
-    size = last + 1 if records is None else positive_whole("records", records)
+    size = last + 1 if records is None else records
     for changes in range(min(size, last) + 1):
         fading = math.exp(-rate * changes)
         if most * fading <= best:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,18 @@ _STEP_BITS = 52  # the largest value is at most so many doublings of the step
 _HALF = 26
 
 
+class InSteps(NamedTuple):
+    """Values, and the bounds that they are clamped to, in whole steps of 2**exponent.
+
+    Guarantee: none; private, as the data is.
+    """
+
+    steps: Floats
+    low: int
+    high: int
+    exponent: int
+
+
 def trimmed_mean(values: object, trim: object, setting: Setting) -> Evaluated:
     """Return the mean without the ``trim`` least and largest values, and a smooth bound for it.
 
@@ -39,11 +52,9 @@ def trimmed_mean(values: object, trim: object, setting: Setting) -> Evaluated:
     """
     doubles = read_values(values, setting.low)
     size = doubles.size
-    cut = _read_trim(trim, size)
+    cut = read_trim(trim, size)
     left = size - 2 * cut
-    exponent = _exponent(setting)
-    steps = np.rint(np.ldexp(doubles.clip(setting.low, setting.high), -exponent))
-    low, high = (round(math.ldexp(end, -exponent)) for end in (setting.low, setting.high))
+    steps, low, high, exponent = in_steps(doubles, setting.low, setting.high)
     floor = math.ldexp(setting.floor, -exponent) * left
     width = reach(setting.beta, float(high - low), floor)
     first, last = max(cut - width, 0), min(size - 1 - cut + width, size - 1)
@@ -58,7 +69,23 @@ def trimmed_mean(values: object, trim: object, setting: Setting) -> Evaluated:
     return Evaluated(Fraction(total, left) * Fraction(2) ** exponent, certified(bound))
 
 
-def _read_trim(trim: object, size: int) -> int:
+def in_steps(doubles: Floats, low: float, high: float) -> InSteps:
+    """Clamp values and round each to a public step of which all are at most 2**52 multiples.
+
+    Guarantee: none; private data in, private data out.
+    """
+    _, exponent = math.frexp(max(abs(low), abs(high)))
+    exponent -= _STEP_BITS
+    steps = np.rint(np.ldexp(doubles.clip(low, high), -exponent))
+    first, last = (round(math.ldexp(end, -exponent)) for end in (low, high))
+    return InSteps(steps, first, last, exponent)
+
+
+def read_trim(trim: object, size: int) -> int:
+    """Read how many values are dropped at each end.
+
+    Guarantee: none needed; public inputs only.
+    """
     if not is_integer(trim):
         raise TypeError("trim must be a whole number: how many values to drop at each end")
     if trim < 0:
@@ -66,12 +93,6 @@ def _read_trim(trim: object, size: int) -> int:
     if 2 * trim >= size:
         raise ValueError("trim must leave at least one value")
     return int(trim)
-
-
-def _exponent(setting: Setting) -> int:
-    """Return the exponent of a public step of which all values are at most 2**52 multiples."""
-    _, exponent = math.frexp(max(abs(setting.low), abs(setting.high)))
-    return exponent - _STEP_BITS
 
 
 def _sum_between(steps: Floats, low: float, high: float, cut: int) -> int:

@@ -8,6 +8,14 @@ from sordino.mechanisms.smooth.mechanism import Smooth
 from sordino.mechanisms.smooth.power import PowerNoise
 from sordino.mechanisms.smooth.statistics import custom, maximum, median, quantile, trimmed_mean
 from sordino.mechanisms.smooth.student import StudentNoise
+from sordino.sensitivity.smooth import (
+    local_maximum,
+    local_median,
+    local_quantile,
+    local_sensitivity,
+    local_trimmed_mean,
+    sensitivity,
+)
 
 __all__ = [
     "CauchyNoise",
@@ -17,8 +25,14 @@ __all__ = [
     "Smooth",
     "StudentNoise",
     "custom",
+    "local_maximum",
+    "local_median",
+    "local_quantile",
+    "local_sensitivity",
+    "local_trimmed_mean",
     "maximum",
     "median",
     "quantile",
+    "sensitivity",
     "trimmed_mean",
 ]
