@@ -21,6 +21,8 @@ from sordino.sensitivity import order_statistics as ranks
 from sordino.sensitivity import trimmed
 from sordino.sensitivity.changes import Windows, Within
 from sordino.sensitivity.check import Function
+from sordino.sensitivity.graphs import read_edges
+from sordino.sensitivity.triangles import Triangles
 from sordino.sensitivity.windows import reach
 
 __all__ = [
@@ -30,11 +32,13 @@ __all__ = [
     "local_median",
     "local_quantile",
     "local_sensitivity",
+    "local_triangles",
     "local_trimmed_mean",
     "maximum",
     "median",
     "quantile",
     "sensitivity",
+    "triangles",
     "trimmed_mean",
 ]
 
@@ -236,6 +240,39 @@ def local_trimmed_mean(values: object, *, trim: Integer, bounds: Range) -> Windo
     Guarantee: as for Windows.
     """
     return local_sensitivities.of_trimmed_mean(values, trim, bounds)
+
+
+def triangles(edges: object, *, nodes: object, beta: Number, floor: Number | None = None) -> float:
+    """Return a smooth bound for the number of triangles of a graph.
+
+    ``edges`` are rows of two ends; ``nodes``, which are public, are a number n, for 0 to n - 1, or
+    a list of names. A row that says nothing new, about an end that is no node, about twice the same
+    node or about a pair that was there before, is left out.
+
+    >>> round(triangles([(0, 1), (1, 2), (0, 2)], nodes=10, beta=0.1), 6)
+    2.246645
+
+    Guarantee:
+        Neighbours: one edge added or removed; the nodes are public. As one record for each pair of
+            nodes this is replace_one.
+        Loss: none by itself; the bound is private.
+        Numerics: as for quantile; the default floor is 2**-30 of the number of nodes less 2.
+        Proof: docs/proofs/graphs.md, theorems 1 and 2.
+    """
+    rate, graph = ranks.read_beta(beta), Triangles(read_edges(edges, nodes))
+    return graph.smooth(rate, ranks.read_floor(floor, float(graph.most)))
+
+
+def local_triangles(edges: object, *, nodes: object) -> Triangles:
+    """Return A(k) of the number of triangles of a graph; edges and nodes as for `triangles`.
+
+    >>> within = local_triangles([(0, 1), (1, 2), (0, 2)], nodes=10)
+    >>> [within(k) for k in range(6)]
+    [1, 1, 2, 2, 3, 3]
+
+    Guarantee: as for Triangles.
+    """
+    return Triangles(read_edges(edges, nodes))
 
 
 def _largest(
