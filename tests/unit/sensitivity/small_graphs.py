@@ -54,3 +54,53 @@ class AllGraphs:
 def smoothed(within: list[float], beta: float) -> float:
     """Return the largest faded A(k)."""
     return max(value * math.exp(-beta * k) for k, value in enumerate(within))
+
+
+class AllWeights:
+    """Every choice of weights, from a short list, for the given pairs of nodes."""
+
+    def __init__(self, nodes: int, pairs: list[Edge], weights: list[int]) -> None:
+        self.pairs, self.weights = pairs, weights
+        self.shape = (len(weights),) * len(pairs)
+        table = np.array(weights)
+        costs: list[Table] = []
+        for tree in itertools.combinations(range(len(pairs)), nodes - 1):
+            if _spans(nodes, [pairs[place] for place in tree]):
+                cost = np.zeros((1,) * len(pairs), dtype=np.int64)
+                for place in tree:
+                    along = [1] * len(pairs)
+                    along[place] = len(weights)
+                    cost = cost + table.reshape(along)
+                costs.append(np.broadcast_to(cost, self.shape))
+        self.costs = np.min(costs, axis=0)
+
+    def within(self, last: int) -> Iterator[Table]:
+        """Yield A(0), A(1), ..., A(last) of the least cost of a spanning tree, for all weights."""
+        axes = range(len(self.pairs))
+        most = np.max(
+            [
+                np.maximum(
+                    self.costs.max(axis=axis, keepdims=True) - self.costs,
+                    self.costs - self.costs.min(axis=axis, keepdims=True),
+                )
+                for axis in axes
+            ],
+            axis=0,
+        )
+        yield most
+        for _ in range(last):
+            around = [np.broadcast_to(most.max(axis=a, keepdims=True), self.shape) for a in axes]
+            most = np.max(around, axis=0)
+            yield most
+
+    def edges(self, place: tuple[int, ...]) -> list[tuple[int, int, int]]:
+        return [(*pair, self.weights[w]) for pair, w in zip(self.pairs, place, strict=True)]
+
+
+def _spans(nodes: int, tree: list[Edge]) -> bool:
+    names = list(range(nodes))
+    for a, b in tree:
+        if names[a] == names[b]:
+            return False
+        names = [names[a] if name == names[b] else name for name in names]
+    return True
