@@ -49,20 +49,20 @@ class SpanningTree:
     """
 
     def __init__(self, graph: Weighted, largest: float) -> None:
-        self.largest = largest
-        self._size = graph.edges.size
-        if self._size < 2:
+        self.largest = largest  # as is the number of nodes, this is public
+        self.nodes = graph.edges.size
+        if self.nodes < 2:
             raise ValueError("a graph needs at least 2 nodes to have edges")
         columns = (graph.weights, graph.edges.first, graph.edges.second)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         self._edges = sorted(Edge(*row) for row in rows)
-        groups = Groups(self._size)
+        groups = Groups(self.nodes)
         self._tree: list[Edge] = []
         self._others: list[Edge] = []
         for edge in self._edges:
             joined = groups.join(edge.first, edge.second)
             (self._tree if joined else self._others).append(edge)
-        self._incident: list[list[float]] = [[] for _ in range(self._size)]
+        self._incident: list[list[float]] = [[] for _ in range(self.nodes)]
         for edge in self._edges:  # by weight, and so are these
             self._incident[edge.first].append(edge.weight)
             self._incident[edge.second].append(edge.weight)
@@ -75,7 +75,7 @@ class SpanningTree:
     @property
     def cost(self) -> Fraction:
         """What the edges of the tree weigh together."""
-        missing = self._size - 1 - len(self._tree)
+        missing = self.nodes - 1 - len(self._tree)
         total = sum((Fraction(edge.weight) for edge in self._tree), Fraction(0))
         return total + missing * Fraction(self.largest)
 
@@ -96,7 +96,7 @@ class SpanningTree:
 
     def _search(self, fading: dict[int, float], least: float) -> float:
         """Return the largest faded A(k) over some k, or ``least`` if that is larger."""
-        if len(self._tree) < self._size - 1:
+        if len(self._tree) < self.nodes - 1:
             return max([least, *(self.largest * factor for factor in fading.values())])
         best = max(least, fading.get(0, 0.0) * self._next_to_nothing())
         for weights in self._incident:
@@ -134,13 +134,13 @@ class SpanningTree:
     def _next_to_nothing(self) -> float:
         """Return A(0): the heaviest edge of the tree, or what the next best one costs more."""
         above, depth = self._rooted()
-        groups = Groups(self._size)  # named by their node next to the root, as these join upwards
+        groups = Groups(self.nodes)  # named by their node next to the root, as these join upwards
         weights = {(e.first, e.second): e.weight for e in self._tree}
         own = [
             weights.get((node, up), weights.get((up, node), 0.0)) for node, up in enumerate(above)
         ]
         most = max(own)
-        replaced = [self.largest] * self._size
+        replaced = [self.largest] * self.nodes
         for edge in self._others:
             one, other = groups.of(edge.first), groups.of(edge.second)
             while one != other:
@@ -150,15 +150,15 @@ class SpanningTree:
                 groups.join(above[one], one)
                 one = groups.of(one)
         root = above.index(-1)
-        return max(most, *(replaced[v] - own[v] for v in range(self._size) if v != root))
+        return max(most, *(replaced[v] - own[v] for v in range(self.nodes) if v != root))
 
     def _rooted(self) -> tuple[list[int], list[int]]:
         """Return the node above each node of the tree, -1 for the root, and its depth."""
-        near: list[list[int]] = [[] for _ in range(self._size)]
+        near: list[list[int]] = [[] for _ in range(self.nodes)]
         for edge in self._tree:
             near[edge.first].append(edge.second)
             near[edge.second].append(edge.first)
-        above, depth = [-1] * self._size, [0] * self._size
+        above, depth = [-1] * self.nodes, [0] * self.nodes
         waiting = [0]
         for node in waiting:
             for end in near[node]:
@@ -176,7 +176,7 @@ class SpanningTree:
         """
         if number <= len(self._kept):
             return
-        forests = [Groups(self._size) for _ in range(number)]
+        forests = [Groups(self.nodes) for _ in range(number)]
         self._kept = [[] for _ in range(number)]
         for edge in self._edges:
             first, second = edge.first, edge.second
@@ -213,10 +213,10 @@ class SpanningTree:
 
     def _network(self, need: int, limit: float) -> Network:
         """Return the edges up to a limit, with nodes merged that are known to be well connected."""
-        groups = Groups(self._size)
+        groups = Groups(self.nodes)
         for edge in _up_to(self._kept[need - 1], limit):
             groups.join(edge.first, edge.second)
-        network = Network(groups, self._size)
+        network = Network(groups, self.nodes)
         for forest in self._kept[: need - 1]:
             network.add((e.first, e.second) for e in _up_to(forest, limit))
         return network
@@ -267,7 +267,7 @@ class SpanningTree:
 
     def _by_walk(self) -> Iterable[Edge]:
         """Return the edges of the tree so that each but the first touches one before it."""
-        near: list[list[Edge]] = [[] for _ in range(self._size)]
+        near: list[list[Edge]] = [[] for _ in range(self.nodes)]
         for edge in self._tree:
             near[edge.first].append(edge)
             near[edge.second].append(edge)

@@ -168,7 +168,7 @@ def custom(
         delta=delta,
         beta=beta,
         calibration=calibration,
-        step=_step(positive("global_bound", global_bound)) if step is None else step,
+        step=default_step(positive("global_bound", global_bound)) if step is None else step,
         floor=floor,
         bounds=bounds,
     )
@@ -199,14 +199,17 @@ def _mechanism(
         delta=delta,
         beta=beta,
         calibration=calibration,
-        step=_step(ends.width) if step is None else step,
+        step=default_step(ends.width) if step is None else step,
         floor=floor,
         bounds=bounds if clamp else None,
     )
 
 
-def _step(span: Fraction) -> Fraction:
-    """Return a power of two that is at most 2**-30 of a range, and more than half of that."""
+def default_step(span: Fraction) -> Fraction:
+    """Return a power of two that is at most 2**-30 of a range, and more than half of that.
+
+    Guarantee: none needed; public inputs only.
+    """
     _, exponent = math.frexp(float(span))
     return Fraction(2) ** (exponent - 1 - _STEP_BITS)
 
