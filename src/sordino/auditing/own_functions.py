@@ -49,6 +49,7 @@ def function_cases() -> Iterator[Case]:
     yield from _votes()
     yield from _values()
     yield from _smooth()
+    yield from _shapes()
 
 
 def _votes() -> Iterator[Case]:
@@ -190,3 +191,25 @@ def _smooth() -> Iterator[Case]:
         1.0,
         0.01,
     )
+
+
+def _shapes() -> Iterator[Case]:
+    """Graphs that differ in an edge or a weight, and points of which one leaves its cluster."""
+    square = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))
+    light = ((0, 1, 0), (1, 2, 0), (2, 0, 0), (2, 3, 6), (3, 0, 6))
+    heavy = (*light[:3], (2, 3, 0), (3, 0, 6))
+    inside = ((0, 1), (0, -1), (9, 0), (9, 1), (9, -1))
+
+    def triangles(edges: Records) -> float:
+        return smooth.triangles(edges, nodes=4, epsilon=1)
+
+    def tree(edges: Records) -> float:
+        return smooth.spanning_tree(edges, nodes=4, largest=6, epsilon=1)
+
+    def radii(points: Records) -> tuple[float, ...]:
+        centres = [(0, 0), (9, 0)]
+        return tuple(smooth.cluster_radii(points, centres, trim=1, largest=6, epsilon=1))
+
+    yield Case("smooth.triangles", Smooth, triangles, square, (*square, (1, 3)), 1.0)
+    yield Case("smooth.spanning_tree", Smooth, tree, light, heavy, 1.0)
+    yield Case("smooth.cluster_radii", Smooth, radii, inside, ((5, 0), *inside[1:]), 1.0)
