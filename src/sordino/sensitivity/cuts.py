@@ -100,8 +100,14 @@ class Network:
             one, other = other, one  # the search begins where there is less to see
         edges = self._edges
         used: dict[tuple[int, int], int] = {}
-        left = need - edges.get(one, {}).get(other, 0)
-        used[one, other] = need - left
+        left = need
+        for middle in edges.get(one, ()):  # most paths have one or two edges
+            steps = [(one, other)] if middle == other else [(one, middle), (middle, other)]
+            room = min(edges[start].get(end, 0) for start, end in steps)
+            for start, end in steps if room else ():
+                used[start, end] = room
+                used[end, start] = -room
+            left -= room
         while left > 0:
             before = {one: one}
             waiting = deque([one])

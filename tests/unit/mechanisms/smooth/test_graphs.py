@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of graphs are released as their value, their smooth bound and the mechanism say."""
 
+import itertools
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +14,7 @@ from sordino.mechanisms import smooth
 from sordino.sensitivity import smooth as bounds_of
 from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.unit.mechanisms.smooth.laws import law
 
 WHEEL = [(0, k) for k in range(1, 7)] + [(k, k % 6 + 1) for k in range(1, 7)]  # 6 triangles
 ROADS = [(0, 1, 2.5), (1, 2, 1.5), (0, 2, 3.0), (2, 3, 0.25), (1, 3, 9.0)]
@@ -82,3 +85,45 @@ def test_neighbours_that_differ_in_rows_without_meaning_are_the_same_graph() -> 
         one = so.smooth.triangles(WHEEL, nodes=10, epsilon=1)
     with replay(SeededBits(3)):
         assert so.smooth.triangles(odd, nodes=10, epsilon=1) == one
+
+
+def mechanism(noise: Any) -> smooth.Smooth:
+    return smooth.Smooth(
+        noise=noise, epsilon=1, delta=0.01 if noise == "laplace" else 0,
+        step=Fraction(1, 2), floor=Fraction(1, 8), bounds=(-20, 24),
+    )  # fmt: skip
+
+
+def check(laws: dict[Any, dict[float, float]], m: smooth.Smooth) -> None:
+    """Assert that no set of outcomes tells two neighbours apart by more than is promised."""
+    tables = {data: np.array(list(outcomes.values())) for data, outcomes in laws.items()}
+    pairs = 0
+    for one, other in itertools.permutations(tables, 2):
+        if sum(a != b for a, b in zip(one, other, strict=True)) == 1:
+            pairs += 1
+            gain = np.maximum(tables[one] - math.e * tables[other], 0).sum()
+            assert gain <= float(m.delta) * (1 + 1e-9) + 1e-12
+    assert pairs > 0
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_all_graphs_of_four_nodes_keep_the_promise_about_triangles(noise: Any) -> None:
+    m, pairs = mechanism(noise), list(itertools.combinations(range(4), 2))
+    laws = {}
+    for bits in itertools.product((0, 1), repeat=len(pairs)):
+        edges = [pair for pair, bit in zip(pairs, bits, strict=True) if bit]
+        bound = bounds_of.triangles(edges, nodes=4, beta=m.beta, floor=m.floor)
+        laws[bits] = law(m, bounds_of.local_triangles(edges, nodes=4).count, bound)
+    check(laws, m)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_all_weights_of_a_triangle_keep_the_promise_about_trees(noise: Any) -> None:
+    m, pairs = mechanism(noise), list(itertools.combinations(range(3), 2))
+    laws = {}
+    for weights in itertools.product((0, 1, 3, 6), repeat=len(pairs)):
+        edges = [(*pair, weight) for pair, weight in zip(pairs, weights, strict=True)]
+        tree = bounds_of.local_spanning_tree(edges, nodes=3, largest=6)
+        bound = bounds_of.spanning_tree(edges, nodes=3, largest=6, beta=m.beta, floor=m.floor)
+        laws[weights] = law(m, tree.cost, bound)
+    check(laws, m)
