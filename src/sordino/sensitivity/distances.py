@@ -59,14 +59,14 @@ def _histogram(data: object) -> Counter[Hashable]:
 
 
 def _counted(counts: Mapping[Any, object]) -> Counter[Hashable]:
-    found: Counter[Hashable] = Counter()
+    histogram: Counter[Hashable] = Counter()
     for record, times in counts.items():
         if not is_integer(times):
             raise TypeError(f"a histogram holds whole numbers, not {type(times).__name__}")
         if times < 0:
             raise ValueError("a histogram holds numbers that are not negative")
-        found[_key(record)] += int(times)
-    return found
+        histogram[_key(record)] += int(times)
+    return histogram
 
 
 def _records(data: Any) -> Iterable[object]:

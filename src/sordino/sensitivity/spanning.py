@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -62,6 +61,7 @@ class SpanningTree:
         for edge in self._edges:
             joined = groups.join(edge.first, edge.second)
             (self._tree if joined else self._others).append(edge)
+        self._walk = self._walked()
         self._incident: list[list[float]] = [[] for _ in range(self.nodes)]
         for edge in self._edges:  # by weight, and so are these
             self._incident[edge.first].append(edge.weight)
@@ -98,7 +98,7 @@ class SpanningTree:
         """Return the largest faded A(k) over some k, or ``least`` if that is larger."""
         if len(self._tree) < self.nodes - 1:
             return max([least, *(self.largest * factor for factor in fading.values())])
-        best = max(least, fading.get(0, 0.0) * self._next_to_nothing())
+        best = max(least, fading.get(0, 0.0) * self._unchanged())
         for weights in self._incident:
             best = max(best, self._worth(weights, fading))
         last = max((k for k, factor in fading.items() if best / factor < self.largest), default=0)
@@ -131,16 +131,13 @@ class SpanningTree:
         """Return the weights across a cut, in order."""
         return [e.weight for e in self._edges if (e.first in side) != (e.second in side)]
 
-    def _next_to_nothing(self) -> float:
+    def _unchanged(self) -> float:
         """Return A(0): the heaviest edge of the tree, or what the next best one costs more."""
-        above, depth = self._rooted()
         groups = Groups(self.nodes)  # named by their node next to the root, as these join upwards
-        weights = {(e.first, e.second): e.weight for e in self._tree}
-        own = [
-            weights.get((node, up), weights.get((up, node), 0.0)) for node, up in enumerate(above)
-        ]
-        most = max(own)
-        replaced = [self.largest] * self.nodes
+        above, depth = [0] * self.nodes, [0] * self.nodes
+        replaced = [self.largest] * self.nodes  # what could take the place of the edge upwards
+        for start, end, _ in self._walk:
+            above[end], depth[end] = start, depth[start] + 1
         for edge in self._others:
             one, other = groups.of(edge.first), groups.of(edge.second)
             while one != other:
@@ -149,23 +146,26 @@ class SpanningTree:
                 replaced[one] = edge.weight
                 groups.join(above[one], one)
                 one = groups.of(one)
-        root = above.index(-1)
-        return max(most, *(replaced[v] - own[v] for v in range(self.nodes) if v != root))
+        return max(max(edge.weight, replaced[end] - edge.weight) for _, end, edge in self._walk)
 
-    def _rooted(self) -> tuple[list[int], list[int]]:
-        """Return the node above each node of the tree, -1 for the root, and its depth."""
-        near: list[list[int]] = [[] for _ in range(self.nodes)]
+    def _walked(self) -> list[tuple[int, int, Edge]]:
+        """Return the edges of the tree from node 0 on, each after one that it touches, with ends.
+
+        The first of its ends is the one that comes before.
+        """
+        touching: list[list[Edge]] = [[] for _ in range(self.nodes)]
         for edge in self._tree:
-            near[edge.first].append(edge.second)
-            near[edge.second].append(edge.first)
-        above, depth = [-1] * self.nodes, [0] * self.nodes
-        waiting = [0]
+            touching[edge.first].append(edge)
+            touching[edge.second].append(edge)
+        walk, seen, waiting = [], {0}, [0]
         for node in waiting:
-            for end in near[node]:
-                if end != above[node]:
-                    above[end], depth[end] = node, depth[node] + 1
+            for edge in touching[node]:
+                end = edge.second if edge.first == node else edge.first
+                if end not in seen:
+                    seen.add(end)
                     waiting.append(end)
-        return above, depth
+                    walk.append((node, end, edge))
+        return walk
 
     def _split(self, number: int) -> None:
         """Divide the edges into forests: each takes, by weight, what the earlier ones left.
@@ -227,10 +227,10 @@ class SpanningTree:
         All other ends are merged.
         """
         weak = []
-        for edge in self._by_walk():
-            if not network.together(edge.first, edge.second):
-                if network.cut(edge.first, edge.second, need) is None:
-                    network.merge(edge.first, edge.second)
+        for start, end, edge in self._walk:
+            if not network.together(start, end):
+                if network.cut(start, end, need) is None:
+                    network.merge(start, end)
                 else:
                     weak.append(edge)
         return weak
@@ -238,12 +238,12 @@ class SpanningTree:
     def _heavy(self, need: int, limit: float) -> set[int] | None:
         """Return a side of a cut with fewer edges up to the limit, or None if there is none."""
         network = self._network(need, limit)
-        for edge in self._by_walk():
-            if not network.together(edge.first, edge.second):
-                side = network.cut(edge.first, edge.second, need)
+        for start, end, _ in self._walk:
+            if not network.together(start, end):
+                side = network.cut(start, end, need)
                 if side is not None:
                     return side
-                network.merge(edge.first, edge.second)
+                network.merge(start, end)
         return None
 
     def _replaceable(
@@ -264,21 +264,6 @@ class SpanningTree:
                     return side
                 network.merge(edge.first, edge.second)
         return None
-
-    def _by_walk(self) -> Iterable[Edge]:
-        """Return the edges of the tree so that each but the first touches one before it."""
-        near: list[list[Edge]] = [[] for _ in range(self.nodes)]
-        for edge in self._tree:
-            near[edge.first].append(edge)
-            near[edge.second].append(edge)
-        seen, waiting = {0}, [0]
-        for node in waiting:
-            for edge in near[node]:
-                end = edge.second if edge.first == node else edge.first
-                if end not in seen:
-                    seen.add(end)
-                    waiting.append(end)
-                    yield edge
 
 
 def _up_to(edges: list[Edge], limit: float) -> list[Edge]:

@@ -93,14 +93,14 @@ class Triangles:
 
     def _within(self, k: Places) -> Places:
         """Return A(k) of the pairs that have been looked at."""
-        found = np.zeros(k.size, dtype=np.int64)
+        moves = np.zeros(k.size, dtype=np.int64)
         highest = -1
         for common in np.flatnonzero(self._sums >= 0)[::-1].tolist():
             total = int(self._sums[common])
             if total > highest:
                 highest = total
-                np.maximum(found, np.minimum(common + k, (k + total) // 2), out=found)
-        return np.minimum(found, self.most)
+                np.maximum(moves, np.minimum(common + k, (k + total) // 2), out=moves)
+        return np.minimum(moves, self.most)
 
     def _rest(self, k: Places) -> Places:
         """Return what A(k) of the pairs that have not been looked at is at most."""
@@ -136,13 +136,13 @@ class Triangles:
             here = int(degrees[one])
             if here + int(degrees[one + 1]) <= best:
                 break
-            near = self._to[self._starts[one] : self._starts[one + 1]]
-            near = near[near > one]
-            if near.size:
-                best = max(best, here + int(degrees[near[0]]) - 2)
+            neighbours = self._to[self._starts[one] : self._starts[one + 1]]
+            neighbours = neighbours[neighbours > one]
+            if neighbours.size:
+                best = max(best, here + int(degrees[neighbours[0]]) - 2)
             # The first node after this one that is no neighbour of it.
-            gaps = np.flatnonzero(near != np.arange(one + 1, one + 1 + near.size))
-            apart = one + 1 + (int(gaps[0]) if gaps.size else near.size)
+            gaps = np.flatnonzero(neighbours != np.arange(one + 1, one + 1 + neighbours.size))
+            apart = one + 1 + (int(gaps[0]) if gaps.size else neighbours.size)
             if apart < self._size:
                 best = max(best, here + int(degrees[apart]))
         return best

@@ -52,8 +52,8 @@ def close_law(p: Law, q: Law, *, epsilon: Number, delta: Number) -> CloseLaw:
     epsilon; otherwise this is an error. What p has too much of an
     outcome is moved to outcomes that have room.
 
-    >>> found = close_law([0.5, 0.5], [0.25, 0.75], epsilon=0.5, delta=0.1)
-    >>> [round(float(x), 6) for x in found.law.values()], round(float(found.distance), 6)
+    >>> close = close_law([0.5, 0.5], [0.25, 0.75], epsilon=0.5, delta=0.1)
+    >>> [round(float(x), 6) for x in close.law.values()], round(float(close.distance), 6)
     ([0.41218, 0.58782], 0.08782)
 
     Guarantee:
@@ -75,8 +75,8 @@ def close_pair(p: Law, q: Law, *, epsilon: Number, delta: Number) -> ClosePair:
     There are such laws, within delta / (1 + e^epsilon) of p and of q, exactly if p and q are
     (epsilon, delta)-close in both orders; otherwise this is an error.
 
-    >>> found = close_pair([0.6, 0.4, 0], [0.4, 0.5, 0.1], epsilon=0.25, delta=0.2)
-    >>> found.distances[0] <= Fraction(1, 5) / (1 + found.odds)
+    >>> close = close_pair([0.6, 0.4, 0], [0.4, 0.5, 0.1], epsilon=0.25, delta=0.2)
+    >>> close.distances[0] <= Fraction(1, 5) / (1 + close.odds)
     True
 
     Guarantee:

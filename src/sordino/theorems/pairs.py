@@ -219,11 +219,11 @@ def _prefixes(pair: Pair) -> list[tuple[Fraction, Fraction]]:
     """Return both probabilities of the events that may be best: those of the largest ratios."""
     used = [(y, z) for y, z in pair.both() if y or z]
     used.sort(key=lambda both: (both[1] == 0, both[0] / (both[1] or 1)), reverse=True)
-    found, one, other = [], Fraction(0), Fraction(0)
+    events, one, other = [], Fraction(0), Fraction(0)
     for y, z in used:
         one, other = one + y, other + z
-        found.append((one, other))
-    return found
+        events.append((one, other))
+    return events
 
 
 def _listed(name: str, law: Law) -> list[Number]:
