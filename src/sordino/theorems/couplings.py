@@ -45,14 +45,14 @@ class ClosePair(NamedTuple):
     distances: tuple[Fraction, Fraction]
 
 
-def close_law(p: Law, q: Law, *, epsilon: Number, delta: Number) -> CloseLaw:
+def close_law(*, p: Law, q: Law, epsilon: Number, delta: Number) -> CloseLaw:
     """Return a law within delta of p whose max divergence from q is at most epsilon.
 
     There is one exactly if the approximate max divergence of p from q, over events, is at most
     epsilon; otherwise this is an error. What p has too much of an
     outcome is moved to outcomes that have room.
 
-    >>> close = close_law([0.5, 0.5], [0.25, 0.75], epsilon=0.5, delta=0.1)
+    >>> close = close_law(p=[0.5, 0.5], q=[0.25, 0.75], epsilon=0.5, delta=0.1)
     >>> [round(float(x), 6) for x in close.law.values()], round(float(close.distance), 6)
     ([0.41218, 0.58782], 0.08782)
 
@@ -69,13 +69,13 @@ def close_law(p: Law, q: Law, *, epsilon: Number, delta: Number) -> CloseLaw:
     return CloseLaw(_named(pair, law), odds, _distance(pair.p, law))
 
 
-def close_pair(p: Law, q: Law, *, epsilon: Number, delta: Number) -> ClosePair:
+def close_pair(*, p: Law, q: Law, epsilon: Number, delta: Number) -> ClosePair:
     """Return laws near p and near q, each at most e^epsilon times as likely as the other.
 
     There are such laws, within delta / (1 + e^epsilon) of p and of q, exactly if p and q are
     (epsilon, delta)-close in both orders; otherwise this is an error.
 
-    >>> close = close_pair([0.6, 0.4, 0], [0.4, 0.5, 0.1], epsilon=0.25, delta=0.2)
+    >>> close = close_pair(p=[0.6, 0.4, 0], q=[0.4, 0.5, 0.1], epsilon=0.25, delta=0.2)
     >>> close.distances[0] <= Fraction(1, 5) / (1 + close.odds)
     True
 

@@ -62,10 +62,10 @@ def read_pair(p: Law, q: Law) -> Pair:
     return Pair(outcomes, _law("p", one), _law("q", other))
 
 
-def total_variation(p: Law, q: Law) -> float:
+def total_variation(*, p: Law, q: Law) -> float:
     """Return the largest difference of the probabilities of an event.
 
-    >>> total_variation([0.5, 0.5], [0.25, 0.75])
+    >>> total_variation(p=[0.5, 0.5], q=[0.25, 0.75])
     0.25
 
     Guarantee:
@@ -78,14 +78,14 @@ def total_variation(p: Law, q: Law) -> float:
     return rounded(excess(pair.both(), Fraction(1)))
 
 
-def hockey_stick(p: Law, q: Law, *, epsilon: Number) -> float:
+def hockey_stick(*, p: Law, q: Law, epsilon: Number) -> float:
     """Return the largest p(S) - e^epsilon q(S) over events S, which is the least delta for p and q.
 
     Both orders together, for all neighbours, are what (epsilon, delta)-privacy is about.
 
-    >>> hockey_stick([0.5, 0.5], [0.25, 0.75], epsilon=0.1)
+    >>> hockey_stick(p=[0.5, 0.5], q=[0.25, 0.75], epsilon=0.1)
     0.2237072704810881
-    >>> hockey_stick([0.25, 0.75], [0.5, 0.5], epsilon=0.1)
+    >>> hockey_stick(p=[0.25, 0.75], q=[0.5, 0.5], epsilon=0.1)
     0.1974145409621762
 
     Guarantee:
@@ -108,28 +108,28 @@ def hockey_stick(p: Law, q: Law, *, epsilon: Number) -> float:
     return round_up(partial(gain, one, other))
 
 
-def max_divergence(p: Law, q: Law) -> float:
+def max_divergence(*, p: Law, q: Law) -> float:
     """Return the largest ln(p/q) of an outcome that p can have: infinite if q cannot have it.
 
-    >>> max_divergence([0.5, 0.5], [0.25, 0.75])
+    >>> max_divergence(p=[0.5, 0.5], q=[0.25, 0.75])
     0.6931471805599454
-    >>> max_divergence([0.25, 0.75], [0.5, 0.5])
+    >>> max_divergence(p=[0.25, 0.75], q=[0.5, 0.5])
     0.4054651081081644
 
     Guarantee: as for approximate_max_divergence, with a delta of 0.
     """
-    return approximate_max_divergence(p, q, delta=0)
+    return approximate_max_divergence(p=p, q=q, delta=0)
 
 
-def approximate_max_divergence(p: Law, q: Law, *, delta: Number) -> float:
+def approximate_max_divergence(*, p: Law, q: Law, delta: Number) -> float:
     """Return the largest ln((p(S) - delta) / q(S)) over events S that p gives more than delta.
 
     It is the least epsilon with which p and q, in this order, keep to delta. It is negative if p
     and q are closer than delta: that of a law and itself is ln(1 - delta).
 
-    >>> approximate_max_divergence([0.5, 0.5], [0.25, 0.75], delta=0.1)
+    >>> approximate_max_divergence(p=[0.5, 0.5], q=[0.25, 0.75], delta=0.1)
     0.4700036292457356
-    >>> approximate_max_divergence([0.25, 0.75], [0.5, 0.5], delta=0.1)
+    >>> approximate_max_divergence(p=[0.25, 0.75], q=[0.5, 0.5], delta=0.1)
     0.26236426446749106
 
     Guarantee:
@@ -145,26 +145,26 @@ def approximate_max_divergence(p: Law, q: Law, *, delta: Number) -> float:
     return 0.0 if odds == 1 else _logarithm(odds)
 
 
-def kl_divergence(p: Law, q: Law) -> float:
+def kl_divergence(*, p: Law, q: Law) -> float:
     """Return the mean of ln(p/q) over outcomes of p: the Kullback-Leibler divergence.
 
-    >>> kl_divergence([0.5, 0.5], [0.25, 0.75])
+    >>> kl_divergence(p=[0.5, 0.5], q=[0.25, 0.75])
     0.14384103622589048
-    >>> kl_divergence([0.25, 0.75], [0.5, 0.5])
+    >>> kl_divergence(p=[0.25, 0.75], q=[0.5, 0.5])
     0.13081203594113697
 
     Guarantee: as for renyi_divergence, at order 1.
     """
-    return renyi_divergence(p, q, order=1)
+    return renyi_divergence(p=p, q=q, order=1)
 
 
-def renyi_divergence(p: Law, q: Law, *, order: Number) -> float:
+def renyi_divergence(*, p: Law, q: Law, order: Number) -> float:
     """Return the Rényi divergence ln(sum of p^a q^(1-a)) / (a - 1) of an order a above 0.
 
     At order 1 it is the Kullback-Leibler divergence. It grows with the order, towards
     `max_divergence`.
 
-    >>> renyi_divergence([0.5, 0.5], [0.25, 0.75], order=2)
+    >>> renyi_divergence(p=[0.5, 0.5], q=[0.25, 0.75], order=2)
     0.28768207245178096
 
     Guarantee:

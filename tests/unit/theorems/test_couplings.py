@@ -54,11 +54,11 @@ def test_there_is_a_close_law_exactly_if_the_divergence_allows_it(
     epsilon: float, delta: Fraction
 ) -> None:
     for p, q in SMALL:
-        if approximate_max_divergence(p, q, delta=delta) <= epsilon:
-            check_law(close_law(p, q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
+        if approximate_max_divergence(p=p, q=q, delta=delta) <= epsilon:
+            check_law(close_law(p=p, q=q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
         else:
             with pytest.raises(ValueError, match="further apart than this epsilon and delta"):
-                close_law(p, q, epsilon=epsilon, delta=delta)
+                close_law(p=p, q=q, epsilon=epsilon, delta=delta)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), list(itertools.product(EPSILONS, DELTAS)))
@@ -66,24 +66,24 @@ def test_there_is_a_close_pair_exactly_if_both_divergences_allow_it(
     epsilon: float, delta: Fraction
 ) -> None:
     for p, q in SMALL:
-        both = [approximate_max_divergence(y, z, delta=delta) for y, z in ((p, q), (q, p))]
+        both = [approximate_max_divergence(p=y, q=z, delta=delta) for y, z in ((p, q), (q, p))]
         if max(both) <= epsilon:
-            check_pair(close_pair(p, q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
+            check_pair(close_pair(p=p, q=q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
         else:
             with pytest.raises(ValueError, match="further apart than this epsilon and delta"):
-                close_pair(p, q, epsilon=epsilon, delta=delta)
+                close_pair(p=p, q=q, epsilon=epsilon, delta=delta)
 
 
 @given(some_laws, some_laws, deltas)
 def test_at_the_least_epsilon_there_are_laws(p: Law, q: Law, delta: Fraction) -> None:
-    one = approximate_max_divergence(p, q, delta=delta)
-    other = approximate_max_divergence(q, p, delta=delta)
+    one = approximate_max_divergence(p=p, q=q, delta=delta)
+    other = approximate_max_divergence(p=q, q=p, delta=delta)
     for epsilon in {max(one, 0.0), max(one, 0.0) + 0.25}:
         if math.isfinite(epsilon):
-            check_law(close_law(p, q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
+            check_law(close_law(p=p, q=q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
     epsilon = max(one, other, 0.0)
     if math.isfinite(epsilon):
-        check_pair(close_pair(p, q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
+        check_pair(close_pair(p=p, q=q, epsilon=epsilon, delta=delta), p, q, epsilon, delta)
 
 
 @given(some_laws, some_laws, some_laws, st.sampled_from(EPSILONS))
@@ -92,29 +92,29 @@ def test_a_close_law_of_bounded_ratio_bounds_the_divergence(
 ) -> None:
     """The other direction of the lemma, for any law close to p."""
     if all(y <= Fraction(math.exp(epsilon)) * z for y, z in zip(near, q, strict=True)):
-        assert hockey_stick(p, q, epsilon=epsilon) <= distance(p, near) + Fraction(1, 10**12)
+        assert hockey_stick(p=p, q=q, epsilon=epsilon) <= distance(p, near) + Fraction(1, 10**12)
 
 
 def test_one_order_alone_is_not_enough_for_the_pair() -> None:
     """E-C6: D(p || q) = ln 2, and q has an outcome that p has not."""
     p, q = [Fraction(1), Fraction(0)], [Fraction(1, 2), Fraction(1, 2)]
-    check_law(close_law(p, q, epsilon=0.7, delta=0), p, q, 0.7, Fraction(0))
+    check_law(close_law(p=p, q=q, epsilon=0.7, delta=0), p, q, 0.7, Fraction(0))
     with pytest.raises(ValueError, match="further apart"):
-        close_pair(p, q, epsilon=0.7, delta=0.4)
+        close_pair(p=p, q=q, epsilon=0.7, delta=0.4)
 
 
 def test_an_epsilon_below_zero_is_refused_although_the_divergence_may_be_negative() -> None:
     law = [0.5, 0.5]
-    assert approximate_max_divergence(law, law, delta=0.1) < 0
+    assert approximate_max_divergence(p=law, q=law, delta=0.1) < 0
     with pytest.raises(ValueError, match="epsilon must be a number that is not negative"):
-        close_law(law, law, epsilon=-0.1, delta=0.1)
+        close_law(p=law, q=law, epsilon=-0.1, delta=0.1)
 
 
 def test_outcomes_keep_their_names() -> None:
-    found = close_law({"a": 0.75, "b": 0.25}, {"a": 0.5, "c": 0.5}, epsilon=0, delta=0.5)
+    found = close_law(p={"a": 0.75, "b": 0.25}, q={"a": 0.5, "c": 0.5}, epsilon=0, delta=0.5)
     assert found.law == {"a": Fraction(1, 2), "b": 0, "c": Fraction(1, 2)}
 
 
 def test_a_very_large_epsilon_changes_nothing() -> None:
-    found = close_law([1, 0], [0.5, 0.5], epsilon=10**6, delta=0)
+    found = close_law(p=[1, 0], q=[0.5, 0.5], epsilon=10**6, delta=0)
     assert list(found.law.values()) == [1, 0]
