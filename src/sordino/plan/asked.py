@@ -40,7 +40,7 @@ def read_asked(purse: Purse, *, epsilon: Number | None = None, rho: Number | Non
     In a budget that counts rho an epsilon stands for the largest rho that is (epsilon, delta)-
     private, with the delta of the budget.
 
-    >>> purse = Purse(Budget(epsilon=3, delta=1e-6))
+    >>> purse = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
     >>> read_asked(purse, epsilon=1).amount
     Fraction(2435597, 100000000)
 
@@ -83,4 +83,4 @@ def read_slack(purse: Purse, delta: Number | None) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    return Budget(epsilon=epsilon, delta=delta).cap.value
+    return Budget(epsilon=epsilon, delta=delta, failures=0).cap.value

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import get_args
+from typing import Literal, TypeAlias, get_args
 
 from sordino.errors import BudgetExceeded
 from sordino.exact.rational import Number, positive, probability_or_zero, written
-from sordino.exact.rounding import reading, up_as_printed
+from sordino.exact.rounding import up_as_printed
 from sordino.privacy.calibrate import least
 from sordino.privacy.currency import (
+    ATTO,
     LARGEST_ORDER,
     NANO,
     PURE,
@@ -25,6 +27,10 @@ from sordino.privacy.currency import (
 )
 from sordino.privacy.leaf import Relation
 
+Counted: TypeAlias = Literal["epsilon", "rho"]
+
+FAILURES = Fraction(1, 10)  # of a delta, if nothing else is stated
+_MOST_ORDERS = 64
 _MOST = NANO  # units; every sum of prices that a budget allows then fits into 64 bits
 _BREAKS = (
     "{} cannot keep a budget: it holds for parameters that were fixed beforehand, and between "
@@ -50,16 +56,27 @@ class Budget:
 
     With epsilon alone, epsilons are added up. With epsilon and delta the budget counts rho, the
     currency of zCDP, and its cap is the largest rho that keeps the promise; give an order to count
-    the divergence of that one Rényi order instead. With rho, or with renyi and an order, the cap is
-    given directly; a delta then only serves to say which epsilon it guarantees.
+    the divergence of that one Rényi order instead, or several orders to count all of them side by
+    side. Epsilons are added up besides: what is granted fits one of these caps, whichever it is.
+    With rho, or with renyi and an order, the cap is given directly; a delta then only serves to
+    say which epsilon it guarantees.
+
+    A loss may have a delta of its own, the probability that it fails. Of the delta of a budget
+    ``failures`` is the part that these add up to at most: a tenth if nothing is stated, and all of
+    it with currency="epsilon", where nothing else needs a delta. The rest turns what is counted
+    into epsilon.
 
     >>> Budget(epsilon=1)
     Budget(epsilon=1)
     >>> budget = Budget(epsilon=1, delta=1e-6)
-    >>> budget
-    Budget(rho=0.02435597, delta=1e-06)
-    >>> str(budget.currency), budget.delta, round(budget.epsilon, 6)
+    >>> [str(cap) for cap in budget.caps]
+    ['rho 0.024129622 and delta 1e-07', 'epsilon 1 and delta 1e-07']
+    >>> str(budget.currency), budget.delta, budget.epsilon
     ('rho', 1e-06, 1.0)
+    >>> str(Budget(epsilon=1, delta=1e-6, failures=0).cap)
+    'rho 0.02435597'
+    >>> str(Budget(epsilon=1, delta=1e-6, currency="epsilon").cap)
+    'epsilon 1 and delta 1e-06'
     >>> Budget(epsilon=1, delta=1e-6, accountant="pld")
     Traceback (most recent call last):
     ValueError: the distribution of the loss (PLD) cannot keep a budget: it holds for parameters \
@@ -69,14 +86,17 @@ breaks it; use it inside one plan, and leave accountant out here
     Guarantee:
         Neighbours: as stated by ``neighbours``; losses stated for others are refused.
         Loss: whatever a Filter, or a ledger that adds prices up in the same way, grants within the
-            cap is (epsilon, delta)-private in all, even if every question and its parameters were
+            caps is (epsilon, delta)-private in all, even if every question and its parameters were
             chosen after seeing the answers to the earlier ones.
-        Numerics: the cap is rounded down to whole nano-units, prices are rounded up.
-        Proof: docs/proofs/budgets.md, theorems 1 to 3.
+        Numerics: caps are rounded down to whole nano-units and parts of 10**18 of a delta, prices
+            are rounded up.
+        Proof: docs/proofs/budgets.md, theorems 1 to 3, 6 and 7.
     """
 
-    cap: Price
+    caps: tuple[Price, ...]
     slack: Fraction
+    failures: Fraction
+    promise: Fraction | None
     neighbours: Relation | None
 
     def __init__(
@@ -87,6 +107,9 @@ breaks it; use it inside one plan, and leave accountant out here
         rho: Number | None = None,
         renyi: Number | None = None,
         order: Number | None = None,
+        orders: Sequence[Number] | None = None,
+        currency: Counted | None = None,
+        failures: Number | None = None,
         neighbours: Relation | None = None,
         accountant: None = None,
     ) -> None:
@@ -97,14 +120,30 @@ breaks it; use it inside one plan, and leave accountant out here
                 "give exactly one of epsilon, rho and renyi: "
                 "epsilon alone or with delta, rho, or renyi with its order"
             )
-        slack = Fraction(0) if delta is None else probability_or_zero("delta", delta)
-        if epsilon is None:
-            cap = _direct(rho, renyi, order)
+        total = Fraction(0) if delta is None else probability_or_zero("delta", delta)
+        promise = None if epsilon is None else positive("epsilon", epsilon)
+        if promise is None:
+            if orders is not None or currency is not None:
+                raise ValueError("orders and currency go with epsilon and delta")
+            kept = part_for_failures(total, failures, FAILURES)
+            caps: tuple[Price, ...] = (_direct(rho, renyi, order),)
         else:
-            cap = _promised(positive("epsilon", epsilon), slack, order)
-        object.__setattr__(self, "cap", cap)
-        object.__setattr__(self, "slack", slack)
+            counted = _counted(total, order, orders, currency)
+            kept = part_for_failures(
+                total, failures, Fraction(1) if counted == (PURE,) else FAILURES
+            )
+            caps = _promised(promise, total - kept, counted)
+        attos = math.floor(kept * ATTO)
+        object.__setattr__(self, "caps", tuple(Price(c.currency, c.nanos, attos) for c in caps))
+        object.__setattr__(self, "slack", total - kept)
+        object.__setattr__(self, "failures", kept)
+        object.__setattr__(self, "promise", promise)
         object.__setattr__(self, "neighbours", neighbours)
+
+    @property
+    def cap(self) -> Price:
+        """The most that may be spent, in the currency of the budget."""
+        return self.caps[0]
 
     @property
     def currency(self) -> Currency:
@@ -113,13 +152,15 @@ breaks it; use it inside one plan, and leave accountant out here
 
     @property
     def epsilon(self) -> float:
-        """The epsilon that the cap guarantees together with delta; infinite if that needs one."""
-        return self.currency.epsilon(self.cap.value, delta=self.slack)
+        """The epsilon that the caps guarantee together with delta; infinite if that needs one."""
+        each = self.slack / max(1, sum(cap.currency != PURE for cap in self.caps))
+        return max(cap.currency.epsilon(cap.value, delta=each) for cap in self.caps)
 
     @property
     def delta(self) -> float:
-        """The delta that goes with epsilon; 0.0 if none was given."""
-        return up_as_printed(self.slack) if self.slack else 0.0
+        """The delta that goes with epsilon, failures and all; 0.0 if none was given."""
+        total = self.slack + self.failures
+        return up_as_printed(total) if total else 0.0
 
     def price(self, loss: Priceable) -> Price:
         """Return what a loss costs, or refuse one that has no price in this currency."""
@@ -136,7 +177,8 @@ at delta 0.0, even if each question is chosen after seeing the answers to the ea
         """
         name = {"epsilon": "epsilon", "rho": "rho (zCDP)", "renyi": f"{self.currency}"}
         text = (
-            f"counts {name[self.currency.kind]}: all prices together stay within {self.cap}, which "
+            f"counts {name[self.currency.kind]}: all prices together stay within "
+            f"{' or within '.join(map(str, self.caps))}, which "
             f"guarantees epsilon {self.epsilon!r} at delta {self.delta!r}, even if each question "
             "is chosen after seeing the answers to the earlier ones"
         )
@@ -144,16 +186,27 @@ at delta 0.0, even if each question is chosen after seeing the answers to the ea
         return text + ("; give a delta to have a finite epsilon" if is_open else "")
 
     def __repr__(self) -> str:
-        order = self.currency.order
-        parts = [f"{self.currency.kind}={str(self.cap).split()[1]}"]
-        parts += [f"order={written(order)}"] if order is not None else []
-        parts += [f"delta={written(self.slack)}"] if self.slack else []
+        orders = [cap.currency.order for cap in self.caps if cap.currency.order is not None]
+        if self.promise is None:
+            parts = [f"{self.currency.kind}={str(self.cap).split()[1]}"]
+        else:
+            parts = [f"epsilon={written(self.promise)}"]
+        total = self.slack + self.failures
+        parts += [f"delta={written(total)}"] if total else []
+        if len(orders) == 1:
+            parts.append(f"order={written(orders[0])}")
+        elif orders:
+            parts.append(f"orders=({', '.join(map(written, orders))})")
+        whole = self.currency == PURE and total != 0
+        parts += ["currency='epsilon'"] if whole else []
+        usual = total if whole else total * FAILURES
+        parts += [f"failures={written(self.failures)}"] if self.failures != usual else []
         parts += [f"neighbours={self.neighbours!r}"] if self.neighbours else []
         return f"Budget({', '.join(parts)})"
 
 
 class Filter:
-    """Spends a budget: grants losses one after the other as long as their prices stay in the cap.
+    """Spends a budget: grants losses one after the other as long as their prices stay in a cap.
 
     >>> from sordino.privacy.pure import Pure
     >>> purse = Filter(Budget(epsilon=1))
@@ -164,6 +217,16 @@ class Filter:
     sordino.errors.BudgetExceeded: this asks for epsilon 0.5, but epsilon 0.25 is left; \
 epsilon 0.25 or less would fit
 
+    A budget with several caps grants what fits one of them with all that was granted before.
+    Prices are shown in the first currency whose cap still holds.
+
+    >>> from sordino.privacy.pure import Approximate
+    >>> purse = Filter(Budget(epsilon=1, delta=1e-6))
+    >>> str(purse.spend(Approximate(epsilon=Fraction(3, 10), delta=Fraction(1, 10**8))))
+    'epsilon 0.3 and delta 1e-08'
+    >>> str(purse.left)
+    'epsilon 0.7 and delta 9e-08'
+
     It lives in the memory of one process and may be shared by its threads. A refusal costs
     nothing and changes nothing; what was granted is never given back.
 
@@ -172,11 +235,11 @@ epsilon 0.25 or less would fit
         Loss: everything granted, together, keeps what the budget guarantees, although each loss
             and its parameters may be chosen after seeing the answers to the earlier ones.
         Numerics: sums of integers; a spend takes the same time however many came before it.
-        Proof: docs/proofs/budgets.md, theorems 1 and 2 (Rogers, Roth, Ullman, Vadhan 2016; Feldman
-            and Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu 2023).
+        Proof: docs/proofs/budgets.md, theorems 1, 2, 6 and 7 (Rogers, Roth, Ullman, Vadhan 2016;
+            Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu 2023).
     """
 
-    __slots__ = ("_lock", "_neighbours", "_spent", "budget")
+    __slots__ = ("_failed", "_lock", "_neighbours", "_sums", "budget")
 
     def __init__(self, budget: Budget) -> None:
         if not isinstance(budget, Budget):
@@ -185,40 +248,93 @@ epsilon 0.25 or less would fit
             )
         self.budget = budget
         self._neighbours = budget.neighbours
-        self._spent = 0
+        self._sums: tuple[int | None, ...] = (0,) * len(budget.caps)  # None once infinite
+        self._failed = 0
         self._lock = Lock()
 
     def spend(self, loss: Priceable) -> Price:
         """Charge the price of a loss and return it, or raise BudgetExceeded and charge nothing."""
-        price = self.budget.price(loss)
+        prices = self._prices(loss)
         with self._lock:
             neighbours = same_neighbours(self._neighbours, loss.neighbours)
-            left = self.budget.cap.nanos - self._spent
-            if price.nanos > left:
-                currency = self.budget.currency
-                raise BudgetExceeded(
-                    str(price), str(Price(currency, left)), currency.what_fits(left)
-                )
-            self._spent += price.nanos
-            self._neighbours = neighbours
+            sums, failed = self._after(prices)
+            place = self._place(sums)
+            if place is None or failed > self.budget.cap.attos:
+                raise self._refusal(prices, failing=place is not None)
+            self._sums, self._failed, self._neighbours = sums, failed, neighbours
+        price = prices[place]
+        if price is None:
+            raise AssertionError("a cap that holds has a price for all that was granted")
         return price
 
     def would_fit(self, loss: Priceable) -> bool:
         """Tell whether a loss would be granted now; nothing is charged or kept aside."""
-        price = self.budget.price(loss)
+        prices = self._prices(loss)
         with self._lock:
             same_neighbours(self._neighbours, loss.neighbours)
-            return self._spent + price.nanos <= self.budget.cap.nanos
+            sums, failed = self._after(prices)
+            return self._place(sums) is not None and failed <= self.budget.cap.attos
 
     @property
     def spent(self) -> Price:
         """The sum of all prices that were granted."""
-        return Price(self.budget.currency, self._spent)
+        with self._lock:
+            cap, total = self._shown()
+            return Price(cap.currency, total, self._failed)
 
     @property
     def left(self) -> Price:
         """What may still be spent."""
-        return Price(self.budget.currency, self.budget.cap.nanos - self._spent)
+        with self._lock:
+            return self._left()
+
+    def _left(self) -> Price:
+        cap, total = self._shown()
+        return Price(cap.currency, cap.nanos - total, cap.attos - self._failed)
+
+    def _prices(self, loss: Priceable) -> tuple[Price | None, ...]:
+        """Return the price of a loss in each currency, or refuse one that has none at all."""
+        prices = prices_together(loss, tuple(cap.currency for cap in self.budget.caps))
+        if all(price is None for price in prices):
+            self.budget.price(loss)
+        same_neighbours(self.budget.neighbours, loss.neighbours)
+        return prices
+
+    def _after(self, prices: tuple[Price | None, ...]) -> tuple[tuple[int | None, ...], int]:
+        """Return the sums with one loss more: of prices, and of what may fail."""
+        sums = tuple(
+            None if total is None or price is None else total + price.nanos
+            for total, price in zip(self._sums, prices, strict=True)
+        )
+        failing = max(price.attos for price in prices if price is not None)
+        return sums, self._failed + failing
+
+    def _place(self, sums: tuple[int | None, ...]) -> int | None:
+        """Return the place of the first cap that holds, or None."""
+        caps = enumerate(self.budget.caps)
+        fits = (at for at, cap in caps if (total := sums[at]) is not None and total <= cap.nanos)
+        return next(fits, None)
+
+    def _shown(self) -> tuple[Price, int]:
+        """Return the first cap that holds, and what was spent of it."""
+        for cap, total in zip(self.budget.caps, self._sums, strict=True):
+            if total is not None and total <= cap.nanos:
+                return cap, total
+        raise AssertionError("one of the caps holds at any time")
+
+    def _refusal(self, prices: tuple[Price | None, ...], *, failing: bool) -> BudgetExceeded:
+        left = self._left()
+        asked = next((p for p in prices if p is not None and p.currency == left.currency), None)
+        if failing:
+            failed = max(price.delta for price in prices if price is not None)
+            return BudgetExceeded(
+                f"delta {written(failed)}",
+                f"delta {written(left.delta)}",
+                "only losses with a smaller delta or none would fit; what a budget keeps for them "
+                "is stated beforehand, as in Budget(epsilon=1, delta=1e-6, failures=5e-7)",
+            )
+        shown = str(asked) if asked is not None else f"a loss without a finite {left.currency}"
+        return BudgetExceeded(shown, str(left), left.currency.what_fits(left.nanos))
 
     def __repr__(self) -> str:
         return f"<Filter of {self.budget!r}: {self.left} left>"
@@ -249,6 +365,37 @@ def same_neighbours(ours: Relation | None, theirs: Relation | None) -> Relation 
     return theirs if ours is None else ours
 
 
+def prices_together(loss: Priceable, currencies: tuple[Currency, ...]) -> tuple[Price | None, ...]:
+    """Return the price of a loss in several currencies, None where it is infinite.
+
+    All of them are prices of the same part of the loss: they have one delta, and a currency in
+    which another part would have failed has no price.
+
+    Guarantee: as for Currency, in all these currencies at once.
+    """
+    prices = [currency.price_if_finite(loss) for currency in currencies]
+    failing = max((price.attos for price in prices if price is not None), default=0)
+    return tuple(p if p is not None and p.attos == failing else None for p in prices)
+
+
+def part_for_failures(
+    delta: Fraction, failures: Number | None, usual: Fraction = FAILURES
+) -> Fraction:
+    """Return the part of a delta that is for failures.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if failures is None:
+        return delta * usual
+    kept = probability_or_zero("failures", failures)
+    if kept > delta:
+        raise ValueError(
+            "failures is the part of delta that losses may use up by themselves, so it is at "
+            f"most delta: got {written(kept)} of {written(delta)}"
+        )
+    return kept
+
+
 def _direct(rho: Number | None, renyi: Number | None, order: Number | None) -> Price:
     """Read a cap that is given in its own currency."""
     if renyi is not None:
@@ -260,24 +407,59 @@ def _direct(rho: Number | None, renyi: Number | None, order: Number | None) -> P
     return _cap("rho", positive("rho", rho), ZCDP)
 
 
-def _promised(epsilon: Fraction, delta: Fraction, order: Number | None) -> Price:
-    """Find the largest cap that keeps a promise of epsilon and delta."""
-    pure = _cap("epsilon", epsilon, PURE)
-    if order is None and delta == 0:
-        return pure
+def _counted(
+    delta: Fraction, order: Number | None, orders: Sequence[Number] | None, currency: object
+) -> tuple[Currency, ...]:
+    """Return what a budget counts that promises an epsilon and a delta."""
+    if currency not in (None, "epsilon", "rho"):
+        raise ValueError("currency must be 'epsilon' or 'rho'")
+    if sum(choice is not None for choice in (order, orders, currency)) > 1:
+        raise ValueError("give one of order, orders and currency, not several")
+    if currency == "epsilon" or (delta == 0 and order is None and orders is None):
+        if currency == "rho":
+            raise ValueError("the currency 'rho' needs a delta too, such as delta=1e-6")
+        return (PURE,)
+    if orders is not None:
+        if isinstance(orders, str) or not isinstance(orders, Sequence) or not orders:
+            raise TypeError("orders must be a list of numbers above 1, such as [4, 16, 64]")
+        listed = tuple(dict.fromkeys(map(one_order, orders)))
+        if len(listed) > _MOST_ORDERS:
+            raise ValueError(f"at most {_MOST_ORDERS} orders are counted, got {len(listed)}")
+    else:
+        listed = (ZCDP,) if order is None else (one_order(order),)
     if delta == 0:
         raise ValueError("order needs a delta too, because one Rényi order bounds no pure epsilon")
-    currency = ZCDP if order is None else one_order(order)
+    return (*listed, PURE)
+
+
+def _promised(
+    epsilon: Fraction, delta: Fraction, currencies: tuple[Currency, ...]
+) -> tuple[Price, ...]:
+    """Find the largest cap that keeps a promise of epsilon and delta, in every currency."""
+    pure = _cap("epsilon", epsilon, PURE)
+    counted = [currency for currency in currencies if currency != PURE]
+    if not counted:
+        return (pure,)
+    if delta == 0:
+        raise ValueError(
+            "failures must leave a part of delta, which turns what is counted into epsilon"
+        )
+    each = delta / len(counted)
+    return (*(_largest(currency, epsilon, each) for currency in counted), pure)
+
+
+def _largest(currency: Currency, epsilon: Fraction, delta: Fraction) -> Price:
+    """Find the largest cap in a currency that keeps a promise of epsilon and delta."""
     slack = -math.log(delta)
-    near = (math.sqrt(slack + epsilon) - math.sqrt(slack)) ** 2 if order is None else epsilon
+    near = (math.sqrt(slack + epsilon) - math.sqrt(slack)) ** 2 if currency == ZCDP else epsilon
 
     def too_much(nanos: int) -> bool:
-        return reading(currency.epsilon(Fraction(nanos, NANO), delta=delta)) > epsilon
+        return not currency.keeps(Fraction(nanos, NANO), epsilon=epsilon, delta=delta)
 
     most = least(too_much, 1, 4 * _MOST * NANO, near=int(near * NANO)) - 1
     if most == 0:
         enough = math.ceil(1 + slack / epsilon)
-        few = order is None or enough >= LARGEST_ORDER
+        few = currency.order is None or enough >= LARGEST_ORDER
         advice = "a larger epsilon or delta" if few else f"an order above {enough}"
         raise ValueError(
             f"no loss at all fits epsilon {written(epsilon)} at delta {written(delta)} "

@@ -12,11 +12,13 @@ from typing import Literal, Protocol, TypeAlias
 from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.rational import Number, is_integer, positive, written
 from sordino.exact.rounding import reading, up, up_as_printed
+from sordino.privacy.failures import without_failures
 from sordino.privacy.leaf import Relation
 
 Kind: TypeAlias = Literal["epsilon", "rho", "renyi"]
 
 NANO = 10**9  # this many nano-units are one
+ATTO = 10**18  # deltas are counted in so many parts of 1
 LARGEST_ORDER = 10**6
 _HALVINGS = 60
 _ROOTS = Context(prec=40)
@@ -61,12 +63,15 @@ class Currency:
     ValueError: this loss has no finite epsilon, so a budget that counts epsilon cannot pay for \
 it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
 
+    A loss that is unbounded with some probability is priced as what it is otherwise, and that
+    probability is the delta of its price.
+
     Guarantee:
         Neighbours: those of the losses that are counted.
         Loss: in each currency the losses of several answers add up, also when each question and
-            its parameters were chosen after seeing the answers before it.
+            its parameters were chosen after seeing the answers before it. So do the deltas.
         Numerics: exact fractions; a float is read as the decimal it prints as.
-        Proof: docs/proofs/budgets.md, theorem 1.
+        Proof: docs/proofs/budgets.md, theorems 1 and 6.
     """
 
     kind: Kind
@@ -86,9 +91,9 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
 
     def price(self, loss: Priceable) -> Price:
         """Return what a loss costs: its exact value, rounded up to whole nano-units."""
-        found = self.price_if_finite(loss)
-        if found is not None:
-            return found
+        price = self.price_if_finite(loss)
+        if price is not None:
+            return price
         raise ValueError(
             f"this loss has no finite {self}, so a budget that counts {self.kind} "
             f"cannot pay for it; {_what_would_do(loss)}"
@@ -96,8 +101,12 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
 
     def price_if_finite(self, loss: Priceable) -> Price | None:
         """Return what a loss costs, or None if its value in this currency is infinite."""
-        value = _finite(self._stated(_checked(loss)))
-        return None if value is None else Price(self, _nanos_up(value))
+        value, failures = _finite(self._stated(_checked(loss))), Fraction(0)
+        split = without_failures(loss) if value is None else None
+        if split is not None:
+            rest, failures = split
+            value = _finite(self._stated(rest))
+        return None if value is None else Price(self, _nanos_up(value), _attos_up(failures))
 
     def epsilon(self, value: Fraction, *, delta: Fraction) -> float:
         """Return the epsilon that this much of the currency guarantees at delta."""
@@ -110,6 +119,10 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
         if self.order is None:
             return epsilon_from_rho(rho=value, delta=delta)
         return epsilon_from_renyi(renyi=value, order=self.order, delta=delta)
+
+    def keeps(self, value: Fraction, *, epsilon: Fraction, delta: Fraction) -> bool:
+        """Tell whether this much of the currency is certain to be (epsilon, delta)-private."""
+        return reading(self.epsilon(value, delta=delta)) <= epsilon
 
     def what_fits(self, nanos: int) -> str:
         """Say which losses cost at most so many nano-units, in words that help to ask again."""
@@ -157,6 +170,11 @@ class Price:
     >>> str(Price(PURE, 250_000_000) + Price(PURE, 1))
     'epsilon 0.250000001'
 
+    Beside it stands the delta of losses that fail, in parts of 10**18; it adds up by itself.
+
+    >>> str(Price(PURE, 250_000_000, 10**11) + Price(PURE, 250_000_000))
+    'epsilon 0.5 and delta 1e-07'
+
     The price of a sum is at most the sum of the prices, so that it never pays to ask for things
     one by one: rounding up once costs no more than rounding up twice.
 
@@ -169,41 +187,51 @@ class Price:
 
     currency: Currency
     nanos: int
+    attos: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.currency, Currency):
             raise TypeError("the currency of a price must be a Currency")
         if not is_integer(self.nanos):
             raise TypeError("the nano-units of a price must be a whole number")
-        if self.nanos < 0:
+        if not is_integer(self.attos):
+            raise TypeError("the delta of a price must be a whole number of parts of 10**18")
+        if self.nanos < 0 or self.attos < 0:
             raise ValueError("a price must not be negative, because nothing is ever refunded")
 
     def __str__(self) -> str:
         units, rest = divmod(self.nanos, NANO)
         amount = f"{units}.{rest:09d}".rstrip("0").rstrip(".")
         order = self.currency.order
-        return f"{self.currency.kind} {amount}" + (f" of order {written(order)}" if order else "")
+        text = f"{self.currency.kind} {amount}" + (f" of order {written(order)}" if order else "")
+        return f"{text} and delta {written(self.delta)}" if self.attos else text
 
     @property
     def value(self) -> Fraction:
         """The amount in whole units, exactly."""
         return Fraction(self.nanos, NANO)
 
+    @property
+    def delta(self) -> Fraction:
+        """The probability of failures, exactly."""
+        return Fraction(self.attos, ATTO)
+
     def __add__(self, other: Price) -> Price:
-        return Price(self.currency, self.nanos + self._nanos_of(other))
+        self._check(other)
+        return Price(self.currency, self.nanos + other.nanos, self.attos + other.attos)
 
     def __le__(self, other: Price) -> bool:
-        return self.nanos <= self._nanos_of(other)
+        self._check(other)
+        return self.nanos <= other.nanos and self.attos <= other.attos
 
     def __lt__(self, other: Price) -> bool:
-        return self.nanos < self._nanos_of(other)
+        return self <= other and self != other
 
-    def _nanos_of(self, other: Price) -> int:
+    def _check(self, other: Price) -> None:
         if not isinstance(other, Price):
             raise TypeError(f"a price goes with another price, not with {type(other).__name__}")
         if other.currency != self.currency:
             raise ValueError(f"prices in {self.currency} and in {other.currency} do not add up")
-        return other.nanos
 
 
 def epsilon_from_rho(*, rho: Fraction, delta: Fraction) -> float:
@@ -297,7 +325,15 @@ def _nanos_up(value: Fraction) -> int:
     return -(-int(value.numerator) * NANO // int(value.denominator))
 
 
+def _attos_up(delta: Fraction) -> int:
+    """Return a delta in parts of 10**18, rounded up."""
+    return -(-int(delta.numerator) * ATTO // int(delta.denominator))
+
+
 def _what_would_do(loss: Priceable) -> str:
+    split = without_failures(loss)
+    if split is not None:
+        return _what_would_do(split[0])
     if math.isfinite(loss.rho):
         return "a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)"
     if loss.pure is not None:

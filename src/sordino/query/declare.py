@@ -174,14 +174,16 @@ def purse(
         slack = None if delta is None else probability("delta", delta)
         if rho is not None:
             half = None if slack is None else slack / 2
-            budget = Budget(rho=positive("rho", rho), delta=half, neighbours="add_remove")
+            stated = positive("rho", rho)
+            budget = Budget(rho=stated, delta=half, failures=0, neighbours="add_remove")
             return Purse(budget, half or Fraction(0), most)
         stated = positive("epsilon", epsilon)
         if currency == "rho":
             if slack is None:
                 raise CatalogError("the currency 'rho' needs a delta, such as delta = 1e-6")
-            budget = Budget(epsilon=stated, delta=slack / 2, neighbours="add_remove")
-            return Purse(budget, slack / 2, most)
+            half = slack / 2
+            budget = Budget(epsilon=stated, delta=half, failures=0, neighbours="add_remove")
+            return Purse(budget, half, most)
         budget = Budget(epsilon=stated, neighbours="add_remove")
         return Purse(budget, slack or Fraction(0), most)
 

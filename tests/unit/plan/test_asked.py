@@ -11,7 +11,7 @@ from sordino.privacy.budget import Budget
 from sordino.query.catalog import Purse
 
 PURE = Purse(Budget(epsilon=3))
-RHO = Purse(Budget(epsilon=3, delta=1e-6))
+RHO = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
 OPEN = Purse(Budget(rho=1))
 
 
@@ -22,7 +22,7 @@ def test_an_epsilon_is_itself_where_epsilons_are_added_up() -> None:
 
 def test_an_epsilon_stands_for_the_largest_rho_that_keeps_it() -> None:
     asked = read_asked(RHO, epsilon=1)
-    assert asked.amount == Budget(epsilon=1, delta=1e-6).cap.value
+    assert asked.amount == Budget(epsilon=1, delta=1e-6, failures=0).cap.value
     assert asked.rho
     assert asked.epsilon == 1
 

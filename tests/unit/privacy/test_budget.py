@@ -17,9 +17,9 @@ from sordino.errors import BudgetError, BudgetExceeded
 from sordino.exact.rounding import reading
 from sordino.privacy.budget import Budget, Filter
 from sordino.privacy.concentrated import Concentrated
-from sordino.privacy.currency import NANO, PURE, ZCDP, Price, one_order
+from sordino.privacy.currency import ATTO, NANO, PURE, ZCDP, Price, one_order
 from sordino.privacy.loss import Loss
-from sordino.privacy.pure import Pure
+from sordino.privacy.pure import Approximate, Pure
 from tests.unit.privacy.stated import Stated, concentrated, pure
 
 
@@ -32,12 +32,12 @@ def test_epsilon_alone_counts_pure_epsilon() -> None:
 
 
 def test_epsilon_and_delta_count_rho_and_say_so() -> None:
-    budget = Budget(epsilon=1, delta=1e-6)
+    budget = Budget(epsilon=1, delta=1e-6, failures=0)
     assert budget.currency == ZCDP
-    assert repr(budget) == "Budget(rho=0.02435597, delta=1e-06)"
+    assert repr(budget) == "Budget(epsilon=1, delta=1e-06, failures=0)"
     assert budget.explain().startswith(
-        "counts rho (zCDP): all prices together stay within rho 0.02435597, "
-        "which guarantees epsilon 0.99999999"
+        "counts rho (zCDP): all prices together stay within rho 0.02435597 or within epsilon 1, "
+        "which guarantees epsilon 1.0 at delta 1e-06"
     )
     assert "chosen after seeing the answers" in budget.explain()
 
@@ -46,9 +46,12 @@ def test_epsilon_and_delta_count_rho_and_say_so() -> None:
     ("rho", "epsilon"), [(0.1, "2.141938928385474"), (0.5, "5.221534444530169")]
 )
 def test_the_cap_is_the_inverse_of_the_conversion(rho: float, epsilon: str) -> None:
-    assert Budget(rho=rho, delta=1e-6).epsilon == pytest.approx(float(epsilon), rel=3e-16)
-    just_enough = Budget(epsilon=Fraction(epsilon) + Fraction(1, 10**15), delta=1e-6)
-    too_little = Budget(epsilon=Fraction(epsilon) - Fraction(1, 10**14), delta=1e-6)
+    assert Budget(rho=rho, delta=1e-6, failures=0).epsilon == pytest.approx(
+        float(epsilon), rel=3e-16
+    )
+    more, less = (Fraction(epsilon) + Fraction(n, 10**15) for n in (1, -10))
+    just_enough = Budget(epsilon=more, delta=1e-6, failures=0)
+    too_little = Budget(epsilon=less, delta=1e-6, failures=0)
     assert just_enough.cap.nanos == round(rho * NANO)
     assert too_little.cap.nanos == round(rho * NANO) - 1
 
@@ -71,7 +74,7 @@ def test_a_cap_may_be_given_in_its_own_currency() -> None:
     assert Budget(rho=0.1).cap == Price(ZCDP, NANO // 10)
     assert (Budget(rho=0.1).epsilon, Budget(rho=0.1).delta) == (math.inf, 0.0)
     assert Budget(renyi=0.5, order=8).cap == Price(one_order(8), NANO // 2)
-    assert Budget(renyi=0.5, order=8, delta=1e-6).epsilon == pytest.approx(
+    assert Budget(renyi=0.5, order=8, delta=1e-6, failures=0).epsilon == pytest.approx(
         0.5 + math.log(7 / 8) - (math.log(1e-6) + math.log(8)) / 7, rel=1e-15
     )
     assert Budget(rho=0.1).explain().endswith("; give a delta to have a finite epsilon")
@@ -88,6 +91,12 @@ def test_caps_are_rounded_down() -> None:
     [
         Budget(epsilon=1, neighbours="replace_one"),
         Budget(epsilon=1, delta=Fraction(1, 3)),
+        Budget(epsilon=Fraction(1, 3), delta=1e-6, failures=1e-9),
+        Budget(epsilon=1, delta=1e-6, currency="epsilon"),
+        Budget(epsilon=1, delta=1e-6, currency="epsilon", failures=1e-7),
+        Budget(epsilon=3, delta=1e-6, orders=(16, 64.5)),
+        Budget(epsilon=3, delta=1e-6, order=16),
+        Budget(rho=0.5, delta=1e-6, failures=0),
         Budget(rho=0.000000001),
         Budget(renyi=0.25, order=1.5, delta=1e-9),
     ],
@@ -131,6 +140,19 @@ def test_a_budget_reads_back_from_what_it_prints_and_from_bytes(budget: Budget) 
         ({"epsilon": 1, "delta": 1e-6, "order": 4}, ValueError, "take an order above 15"),
         ({"epsilon": 1e-6, "delta": 1e-6, "order": 4}, ValueError, "take a larger epsilon"),
         ({"epsilon": 1e-6, "delta": 1e-100}, ValueError, "no loss at all fits epsilon 1e-06 at"),
+        ({"epsilon": 1, "failures": 1e-9}, ValueError, "at most delta: got 1e-09 of 0"),
+        ({"rho": 1, "delta": 1e-9, "failures": 2e-9}, ValueError, "got 2e-09 of 1e-09"),
+        ({"epsilon": 1, "delta": 1e-9, "failures": 1e-9}, ValueError, "leave a part of delta"),
+        ({"epsilon": 1, "delta": 1e-9, "failures": "1"}, TypeError, "failures must be a number"),
+        ({"rho": 1, "currency": "rho"}, ValueError, "orders and currency go with epsilon"),
+        ({"rho": 1, "orders": [2]}, ValueError, "orders and currency go with epsilon"),
+        ({"epsilon": 1, "currency": "rho"}, ValueError, "the currency 'rho' needs a delta"),
+        ({"epsilon": 1, "currency": "euro"}, ValueError, "currency must be 'epsilon' or 'rho'"),
+        ({"epsilon": 1, "orders": [8]}, ValueError, "order needs a delta too"),
+        ({"epsilon": 1, "delta": 0.1, "orders": []}, TypeError, "orders must be a list"),
+        ({"epsilon": 1, "delta": 0.1, "orders": "8"}, TypeError, "orders must be a list"),
+        ({"epsilon": 1, "delta": 0.1, "orders": range(2, 99)}, ValueError, "at most 64 orders"),
+        ({"epsilon": 1, "delta": 0.1, "order": 2, "orders": [3]}, ValueError, "not several"),
         ({"epsilon": 1, "neighbours": "friends"}, ValueError, "'add_remove' or 'replace_one', got"),
         ({"epsilon": 1, "neighbours": 3}, ValueError, "'add_remove' or 'replace_one', got int"),
         ({"epsilon": 1, "accountant": "magic"}, ValueError, "accountant is not for choosing"),
@@ -227,13 +249,85 @@ def test_composed_losses_are_priced_as_one() -> None:
     step = Loss(((Pure(epsilon=Fraction(1, 10)), 1),))
     noise = Loss(((Concentrated(rho=Fraction(1, 100)), 1),))
     assert Budget(epsilon=1).price(3 * step).nanos == 3 * NANO // 10
-    purse = Filter(Budget(epsilon=1, delta=1e-6))
+    purse = Filter(Budget(epsilon=1, delta=1e-6, failures=0))
     assert purse.spend(2 * noise) == Price(ZCDP, NANO // 50)
     assert not purse.would_fit(step + noise)
     with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.0049958.., but rho 0\.00435597 is"):
         purse.spend(step)
     with pytest.raises(ValueError, match="a budget that counts rho would do"):
         Budget(epsilon=1).price(step + noise)
+
+
+def failing(epsilon: str, delta: str) -> Loss:
+    return Loss(((Approximate(epsilon=Fraction(epsilon), delta=Fraction(delta)), 1),))
+
+
+def test_a_loss_with_a_delta_is_granted_and_both_sums_are_kept() -> None:
+    purse = Filter(Budget(epsilon=1, delta=1e-6))
+    price = purse.spend(failing("0.3", "1e-7"))
+    assert price == Price(PURE, 3 * NANO // 10, ATTO // 10**7)
+    assert str(purse.spent) == "epsilon 0.3 and delta 1e-07"
+    assert str(purse.left) == "epsilon 0.7"
+    with pytest.raises(BudgetExceeded) as refusal:
+        purse.spend(failing("0.01", "1e-18"))
+    assert str(refusal.value).startswith("this asks for delta 1e-18, but delta 0 is left; only")
+    assert not purse.would_fit(failing("0.01", "1e-18"))
+    purse.spend(pure("0.7"))
+    assert purse.spent.nanos == NANO
+
+
+def test_epsilons_and_deltas_are_added_up_without_error() -> None:
+    purse = Filter(Budget(epsilon=1, delta=1e-9, currency="epsilon"))
+    loss = failing("0.0001", "1e-13")
+    for _ in range(10_000):
+        purse.spend(loss)
+    assert purse.left == Price(PURE, 0, 0)
+    tiny = Filter(Budget(epsilon=1, delta=1e-11, currency="epsilon"))
+    for _ in range(9_000):
+        tiny.spend(failing("1e-9", "1.0000000000001e-15"))
+    assert tiny.spent == Price(PURE, 9_000, 9_000 * 1001)
+
+
+def test_what_has_a_delta_is_counted_in_rho_beside_it() -> None:
+    purse = Filter(Budget(rho=1, delta=1e-6))
+    purse.spend(concentrated(0.5))
+    price = purse.spend(failing("0.1", "1e-8"))
+    alone = Budget(rho=1).price(Pure(epsilon=Fraction(1, 10)))
+    assert price == Price(ZCDP, alone.nanos, 10**10)
+    assert purse.spent == Price(ZCDP, NANO // 2 + alone.nanos, 10**10)
+
+
+def test_a_cap_that_is_left_behind_leaves_the_other_one() -> None:
+    purse = Filter(Budget(epsilon=1, delta=1e-6))
+    for _ in range(9):
+        assert purse.spend(pure("0.1")).currency in (ZCDP, PURE)
+    assert str(purse.left) == "epsilon 0.1 and delta 1e-07"
+    with pytest.raises(BudgetExceeded, match=r"asks for a loss without a finite epsilon, but"):
+        purse.spend(concentrated(0.001))
+    assert not purse.would_fit(concentrated(0.001))
+    purse.spend(pure("0.1"))
+    many = Filter(Budget(epsilon=1, delta=1e-6))
+    many.spend(concentrated(0.001))
+    assert not many.would_fit(pure("0.9"))  # its epsilon fits, but that of the first is infinite
+    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.405, but rho 0\.023129622 and"):
+        many.spend(pure("0.9"))
+
+
+def test_several_orders_are_counted_side_by_side() -> None:
+    budget = Budget(epsilon=3, delta=1e-6, orders=(8, 32), failures=0)
+    half = Fraction(1, 2 * 10**6)
+    for cap in budget.caps[:2]:
+        assert reading(cap.currency.epsilon(cap.value, delta=half)) <= 3
+        more = cap.value + Fraction(1, NANO)
+        assert reading(cap.currency.epsilon(more, delta=half)) > 3
+    assert budget.caps[2] == Price(PURE, 3 * NANO)
+    purse = Filter(budget)
+    purse.spend(Stated(divergence=0.1, only_order=8))
+    assert purse.left.currency == one_order(8)
+    with pytest.raises(BudgetExceeded, match="asks for renyi 2 of order 8, but"):
+        purse.spend(Stated(divergence=2.0))
+    with pytest.raises(ValueError, match="a budget in one order would do"):
+        purse.spend(Stated(divergence=0.1, only_order=2))
 
 
 def test_neighbours_do_not_mix() -> None:

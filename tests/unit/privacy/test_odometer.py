@@ -10,6 +10,7 @@ import pytest
 
 from sordino.privacy.currency import epsilon_from_rho
 from sordino.privacy.odometer import Odometer
+from sordino.privacy.pure import Approximate, Pure
 from tests.unit.privacy.stated import Stated, concentrated, pure
 
 MILLIONTH = Fraction(1, 10**6)
@@ -30,7 +31,7 @@ def test_a_new_one_shows_nothing() -> None:
 
 
 def test_it_stands_on_the_lowest_rung_that_holds_everything() -> None:
-    odometer = Odometer(delta=1e-6, first_rung=0.1)
+    odometer = Odometer(delta=1e-6, first_rung=0.1, failures=0)
     seen = []
     for _ in range(8):
         odometer.spend(concentrated(0.1))
@@ -92,6 +93,24 @@ def test_what_would_leave_no_bound_is_refused_and_not_counted() -> None:
         odometer.spend(0.1)  # type: ignore[arg-type]  # the point of the test
 
 
+def test_losses_with_a_delta_are_counted_as_far_as_it_goes() -> None:
+    odometer = Odometer(delta=1e-6)
+    loss = Approximate(epsilon=Fraction(1, 100), delta=Fraction(1, 10**9))
+    for _ in range(100):
+        odometer.spend(loss)
+    assert odometer.delta == 1e-6
+    ladder = Odometer(delta=9e-7, failures=0)
+    for _ in range(100):
+        ladder.spend(Pure(epsilon=Fraction(1, 100)))
+    assert odometer.epsilon == ladder.epsilon < 1
+    with pytest.raises(ValueError, match="which is 1e-07; state a larger part"):
+        odometer.spend(loss)
+    odometer.spend(pure("0.01"))
+    assert odometer.history_length == 101
+    with pytest.raises(ValueError, match="which is 0; state a larger part"):
+        Odometer().spend(loss)
+
+
 def test_neighbours_do_not_mix() -> None:
     for odometer in (Odometer(neighbours="replace_one"), Odometer()):
         odometer.spend(pure(1, "replace_one"))
@@ -108,6 +127,7 @@ def test_neighbours_do_not_mix() -> None:
         ({"delta": math.nan}, ValueError, "delta must be a number of at least 0"),
         ({"delta": "1e-6"}, TypeError, "delta must be a number of at least 0"),
         ({"delta": True}, TypeError, "delta must be a number of at least 0"),
+        ({"delta": 1e-6, "failures": 2e-6}, ValueError, "at most delta: got 2e-06 of 1e-06"),
         ({"first_rung": 0}, ValueError, "first_rung must be a positive number, got 0"),
         ({"first_rung": 1e-10}, ValueError, "first_rung must be a rho of at least 1e-9, got 1e-10"),
         ({"neighbours": "friends"}, ValueError, "neighbours must be 'add_remove' or 'replace_one'"),

@@ -207,10 +207,10 @@ def test_a_delta_beside_epsilon_is_for_discovering_keys() -> None:
 def test_in_rho_the_delta_is_halved_so_that_both_halves_keep_to_it() -> None:
     made = purse(epsilon=3, delta=1e-6, currency="rho")
     half = Fraction(1, 2 * 10**6)
-    assert made.budget == Budget(epsilon=3, delta=half, neighbours="add_remove")
+    assert made.budget == Budget(epsilon=3, delta=half, failures=0, neighbours="add_remove")
     assert made.slack == made.budget.slack == half
     direct = purse(rho=0.5, delta=1e-6)
-    assert direct.budget == Budget(rho=0.5, delta=half, neighbours="add_remove")
+    assert direct.budget == Budget(rho=0.5, delta=half, failures=0, neighbours="add_remove")
     assert direct.slack == half
     assert purse(rho=1).slack == 0
 
