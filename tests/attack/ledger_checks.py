@@ -175,6 +175,9 @@ CHECKS: dict[str, Check] = {
     "sums are exact": own.sums_are_exact,
     "prices are rounded up": _of_memory(ledgers.test_prices_are_rounded_up_and_add_up_exactly),
     "parts add up to no more than the whole": own.parts_add_up_to_no_more_than_the_whole,
+    "the delta of a loss is charged beside its price": _law(
+        laws.test_the_delta_of_a_loss_is_charged_beside_its_price
+    ),
     "a refusal leaves no trace": _law(laws.test_a_refusal_leaves_no_trace),
     "nothing is refunded": _law(laws.test_nothing_is_refunded),
     "one question costs at most its part": _law(limits.test_one_question_costs_at_most_its_part),

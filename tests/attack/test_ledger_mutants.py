@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of the ledger find faults: 87 are put in, and each of them is found.
+"""The tests of the ledger find faults: 89 are put in, and each of them is found.
 
 Each mutant is held to the checks that are aimed at it, and all of them complain. Without a mutant
 no check does.
@@ -103,6 +103,10 @@ FOUND = {  # by each check; what may get lost is found by looking at the writes
     ),
     "names are plain text": ("names are hashed as they print",),
     "prices are rounded up": ("prices are rounded down", "the slack is rounded down"),
+    "the delta of a loss is charged beside its price": (
+        "the delta of a loss is not charged",
+        "the delta of a loss is rounded down",
+    ),
     "parts add up to no more than the whole": ("shares are rounded up",),
     "a refusal leaves no trace": ("the slack is not held to its cap",),
     "nothing is refunded": ("a negative slack is a refund",),

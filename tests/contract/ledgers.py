@@ -189,14 +189,19 @@ def charge(
     ledger: Ledger,
     epsilon: object,
     *,
+    delta: object = None,
     slack: object = 0,
     who: str = "ann",
     plan: str = "plan",
     data: str = "data",
     people: str = "people",
 ) -> Receipt:
-    """Charge a pure loss."""
-    loss = losses.pure(epsilon=Fraction(str(epsilon))).under("add_remove")
+    """Charge a pure loss, or one with a delta."""
+    exact = Fraction(str(epsilon))
+    if delta is None:
+        loss = losses.pure(epsilon=exact).under("add_remove")
+    else:
+        loss = losses.approximate(epsilon=exact, delta=Fraction(str(delta))).under("add_remove")
     return ledger.charge(people, loss, slack=Fraction(str(slack)), plan=plan, who=who, data=data)
 
 

@@ -160,6 +160,21 @@ def test_no_more_is_kept_than_there_is(place: Place) -> None:
     assert len(numbers(greedy)) == 2
 
 
+def test_the_deltas_of_losses_are_held_to_shares_and_to_what_is_kept(place: Place) -> None:
+    terms = allowed(1, slack="1e-6", analysts=shares(ann=("0.5", "0.25"), others=(None, 0)))
+    ledger = place.ledger(terms)
+    with pytest.raises(BudgetExceeded, match=r"but delta 7\.5e-07 is left"):
+        charge(ledger, "0.1", delta="7.6e-7", who="eve")
+    charge(ledger, "0.1", delta="7.5e-7", who="eve")
+    with pytest.raises(BudgetExceeded, match="but delta 0 is left"):
+        charge(ledger, "0.1", delta="1e-18", who="eve")
+    charge(ledger, "0.1", delta="2.5e-7", who="ann")
+    with pytest.raises(BudgetExceeded):
+        charge(ledger, "0.1", delta="1e-18", who="ann")
+    charge(ledger, "0.1", who="eve")
+    assert verified(ledger).slack == Fraction(1, 10**6)
+
+
 def test_a_question_without_delta_is_answered_when_delta_is_overspent(place: Place) -> None:
     half = shares(ann=("0.5", 0))
     charge(place.ledger(allowed(1, slack="1e-6", analysts=half)), "0.1", slack="5e-7")

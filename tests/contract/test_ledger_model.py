@@ -24,6 +24,7 @@ from sordino.ledger.receipt import Receipt
 from sordino.ledger.terms import Amount, Caps, Share, Terms
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
+from sordino.privacy.loss import Loss
 from tests.contract.ledgers import NANO, Place
 
 ANALYSTS = ("ann", "bob", "eve")
@@ -111,6 +112,14 @@ _UNIT = NANO // 1000
 _UNIT_OF_DELTA = ATTO // 10**9
 
 
+def _loss(price: int, failing: int) -> Loss:
+    """A loss of so many thousandths of epsilon, and so many billionths of delta."""
+    epsilon = Fraction(price, 1000)
+    if not failing:
+        return losses.pure(epsilon=epsilon).under("add_remove")
+    return losses.approximate(epsilon=epsilon, delta=Fraction(failing, 10**9)).under("add_remove")
+
+
 def _both(amount: int) -> Amount:
     return Amount(amount * _UNIT, amount * _UNIT_OF_DELTA)
 
@@ -135,11 +144,12 @@ class Machine(RuleBasedStateMachine):
         who=st.sampled_from(ANALYSTS),
         price=st.integers(1, 9),
         slack=st.sampled_from([0, 0, 1, 4]),
+        failing=st.sampled_from([0, 0, 1, 3]),
         plan=st.sampled_from("pq"),
     )
-    def charge(self, who: str, price: int, slack: int, plan: str) -> None:
-        loss = losses.pure(epsilon=Fraction(price, 1000)).under("add_remove")
-        expected, found = self.model.outcome(who, price, slack), None
+    def charge(self, who: str, price: int, slack: int, failing: int, plan: str) -> None:
+        loss = _loss(price, failing)
+        expected, found = self.model.outcome(who, price, slack + failing), None
         try:
             paid = self.ledger.charge(
                 "people", loss, slack=Fraction(slack, 10**9), plan=plan, who=who, data="d"
@@ -147,17 +157,18 @@ class Machine(RuleBasedStateMachine):
         except BudgetError as error:
             found = type(error)
         else:
-            self._paid(paid, price, slack)
+            self._paid(paid, price, slack + failing)
         assert found is expected
 
     @rule(
         who=st.sampled_from(ANALYSTS),
         price=st.integers(1, 3),
         slack=st.sampled_from([0, 0, 1]),
+        own=st.booleans(),
         plan=st.sampled_from("pq"),
     )
-    def obtain(self, who: str, price: int, slack: int, plan: str) -> None:
-        loss = losses.pure(epsilon=Fraction(price, 1000)).under("add_remove")
+    def obtain(self, who: str, price: int, slack: int, own: bool, plan: str) -> None:
+        loss = _loss(price, slack if own else 0)
         answer = self.model.answers.get((who, plan))
         same = [paid for paid in self.receipts if (paid.who, paid.plan) == (who, plan)]
         newest = same[-1] if same else None
@@ -167,7 +178,7 @@ class Machine(RuleBasedStateMachine):
             found = self.ledger.obtain(
                 "people",
                 loss,
-                slack=Fraction(slack, 10**9),
+                slack=Fraction(0 if own else slack, 10**9),
                 plan=plan,
                 who=who,
                 data="d",

@@ -17,6 +17,7 @@ from sordino.ledger.receipt import Receipt
 from sordino.ledger.terms import Terms, terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
+from sordino.privacy.currency import PURE, Price
 from sordino.query.catalog import Analyst, Catalog, Purse
 from tests.contract.ledgers import (
     NANO,
@@ -62,6 +63,40 @@ def test_a_loss_is_priced_in_the_currency_of_each_id_space(place: Place) -> None
     for people, loss in asked:
         paid = ledger.charge(people, loss, slack=Fraction(0), plan="p", who="ann").price
         assert paid == ledger.terms[people].budget.price(loss)
+
+
+def test_the_delta_of_a_loss_is_charged_beside_its_price(place: Place) -> None:
+    ledger = place.ledger(allowed(1, slack="1e-6"))
+    receipt = charge(ledger, "0.25", delta="1e-7")
+    assert (str(receipt.price), receipt.slack) == ("epsilon 0.25", Fraction(1, 10**7))
+    assert charge(ledger, "0.25", delta="1e-7", slack="3e-7").slack == Fraction(4, 10**7)
+    assert charge(ledger, "0.1", delta="1.1e-18").slack == Fraction(2, 10**18)
+    with pytest.raises(BudgetExceeded, match=r"asks for delta 5e-07 to discover keys or to fail"):
+        charge(ledger, "0.1", delta="5e-7")
+    found = verified(place.ledger(allowed(1, slack="1e-6")))
+    assert (found.spent.nanos, found.slack) == (NANO * 6 // 10, Fraction(500000000002, 10**18))
+    entry = last(ledger)
+    assert (entry.price, entry.price_slack, entry.spent_slack) == (NANO // 10, 2, 500000000002)
+
+
+def test_thousands_of_tiny_deltas_add_up_without_error(place: Place) -> None:
+    ledger = place.ledger(allowed(1, slack="1e-12"))
+    for _ in range(1000):
+        charge(ledger, "0.0001", delta="1e-15")
+    assert ledger.left("people", "ann") == (Price(PURE, NANO * 9 // 10), Fraction(0))
+    with pytest.raises(BudgetExceeded):
+        charge(ledger, "0.0001", delta="1e-18")
+    charge(ledger, "0.0001")
+
+
+def test_failures_of_a_budget_in_rho_are_held_to_their_part(place: Place) -> None:
+    ledger = place.ledger(_in_rho())
+    charge(ledger, "0.1", delta="9e-8")
+    price, delta = ledger.left("people", "ann")
+    assert price.nanos == 24_129_622 - Budget(rho=1).price(losses.pure(epsilon=0.1)).nanos
+    assert delta == Fraction(1, 10**8)
+    with pytest.raises(BudgetExceeded, match="but delta 1e-08 is left"):
+        charge(ledger, "0.1", delta="2e-8")
 
 
 def test_sums_are_exact_and_prices_are_rounded_up(place: Place) -> None:

@@ -12,12 +12,27 @@ from types import NoneType
 from typing import Literal, NamedTuple, TypeAlias
 
 from sordino.errors import LedgerError
-from sordino.privacy.currency import Currency
+from sordino.privacy.currency import ATTO, Currency
 
 Kind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
 Digest: TypeAlias = "Callable[[bytes], str]"
 
-ATTO = 10**18  # deltas are counted in so many parts of 1
+__all__ = [
+    "ATTO",
+    "FIELDS",
+    "Digest",
+    "Entry",
+    "Kind",
+    "check_plain",
+    "digest_with",
+    "first_hash",
+    "hash_of",
+    "hashed",
+    "new_entry",
+    "plain",
+    "read_currency",
+    "write_currency",
+]
 
 
 class Entry(NamedTuple):

@@ -53,8 +53,8 @@ class Ledger:
         Neighbours: one unit with all its rows, added or removed.
         Loss: what is granted for the people of an id space keeps to their terms, in all processes
             together, also if every question was chosen after seeing the earlier answers.
-        Numerics: sums of integers, prices rounded up.
-        Proof: docs/proofs/queries.md, theorem 6.
+        Numerics: sums of integers, prices and deltas rounded up.
+        Proof: docs/proofs/queries.md, theorem 6, and docs/proofs/budgets.md, theorem 6.
     """
 
     def __init__(
@@ -103,6 +103,8 @@ class Ledger:
     ) -> Receipt:
         """Charge a loss and a slack together, durably, or raise BudgetExceeded and charge nothing.
 
+        What a loss has of delta itself is added to the slack.
+
         Guarantee: as for Ledger.
         """
         wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
@@ -137,7 +139,8 @@ class Ledger:
         self._terms(people)
         who, plan, data = check_name(who), _text(plan), _text(data)
         price = self._price(plain(people), loss)
-        return Wanted(who, int(price.nanos), int(slack_up(slack)), plan, data)
+        deltas = slack_up(slack) + price.attos
+        return Wanted(who, int(price.nanos), int(deltas), plan, data)
 
     @overload
     def _charge_anew(self, people: str, wanted: Wanted, readable: None) -> Receipt: ...
@@ -277,7 +280,7 @@ class Ledger:
         return charge if charge is not None and charge.hash == receipt.head else None
 
     def left(self, people: str, who: str) -> tuple[Price, Fraction]:
-        """Return what an analyst may still spend: of the budget, and of the delta for keys.
+        """Return what an analyst may still spend: of the budget, and of the delta for failures.
 
         Guarantee: none needed; it depends on what was spent alone.
         """

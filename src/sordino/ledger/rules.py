@@ -190,7 +190,7 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
         raise BudgetExceeded(str(asked), f"{fits} for {wanted.who!r}", hint)
     if wanted.slack > left.slack:
         raise BudgetExceeded(
-            f"delta {written(Fraction(wanted.slack, ATTO))} to discover keys",
+            f"delta {written(Fraction(wanted.slack, ATTO))} to discover keys or to fail",
             f"delta {written(Fraction(left.slack, ATTO))}",
             "ask for declared keys, or with a smaller delta",
         )

@@ -15,7 +15,7 @@ from sordino.query.catalog import EVERYBODY, Analyst, Catalog, Purse
 
 
 class Amount(NamedTuple):
-    """Nano-units of a currency, and parts of 10**18 of a delta for keys.
+    """Nano-units of a currency, and parts of 10**18 of a delta for keys and other failures.
 
     Guarantee: none needed; public inputs only.
     """
@@ -94,7 +94,8 @@ def slack_up(slack: Fraction) -> int:
 
 
 def _terms(purse: Purse, analysts: tuple[Analyst, ...]) -> Terms:
-    cap = Amount(purse.budget.cap.nanos, math.floor(purse.slack * ATTO))
+    slack = math.floor((purse.slack + purse.budget.failures) * ATTO)
+    cap = Amount(purse.budget.cap.nanos, slack)
     most = None if purse.question is None else cap.part(purse.question).nanos
     # Who names analysts means these; whoever else may ask is what "*" says.
     closed = bool(analysts) and all(analyst.name != EVERYBODY for analyst in analysts)

@@ -288,6 +288,12 @@ COUNTING: dict[str, Mutant] = {
     "a loss costs the same in every currency": _of(
         Ledger.__init__, "self._terms(people).budget", "next(iter(self.terms.values())).budget"
     ),
+    "the delta of a loss is not charged": _of(Ledger._wanted, " + price.attos", ""),
+    "the delta of a loss is rounded down": _of(
+        currency._attos_up,
+        "-(-int(delta.numerator) * ATTO // int(delta.denominator))",
+        "int(delta.numerator) * ATTO // int(delta.denominator)",
+    ),
     "the slack is rounded down": _of(terms.slack_up, "math.ceil", "math.floor"),
     "shares are rounded up": _of(Amount.part, "math.floor", "math.ceil"),
     "one nano too much is granted": _of(

@@ -209,7 +209,9 @@ def test_a_refusal_says_what_would_fit_and_for_whom() -> None:
         rules.charged(book.last, None, Wanted("ann", 10**9, 0, "p", "d"), PURE, NOTE)
     with pytest.raises(BudgetExceeded, match=r"but epsilon 0\.1 for 'ann' is left"):
         rules.charged(book.last, None, Wanted("ann", 2 * 10**8, 0, "p", "d"), PURE, NOTE)
-    with pytest.raises(BudgetExceeded, match="delta 1e-18 to discover keys, but delta 0 is left"):
+    with pytest.raises(
+        BudgetExceeded, match="delta 1e-18 to discover keys or to fail, but delta 0 is left"
+    ):
         rules.charged(book.last, None, Wanted("ann", 1, 1, "p", "d"), PURE, NOTE)
 
 
