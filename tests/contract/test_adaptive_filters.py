@@ -31,6 +31,7 @@ BUDGETS: dict[str, Callable[[Fraction, Fraction], Budget]] = {
     "epsilon": lambda e, d: Budget(epsilon=e, delta=d, currency="epsilon"),
     "rho": lambda e, d: Budget(epsilon=e, delta=d, failures=d / 2),
     "rho, a tenth for failures": lambda e, d: Budget(epsilon=e, delta=d),
+    "gdp": lambda e, d: Budget(epsilon=e, delta=d, currency="gdp", failures=d / 2),
     "one order": lambda e, d: Budget(epsilon=e, delta=d, order=8, failures=d / 2),
     "orders": lambda e, d: Budget(epsilon=e, delta=d, orders=(3, 8, 30), failures=d / 3),
     "rho alone": lambda e, d: Budget(rho=e * e / 8, delta=d, failures=d / 2),

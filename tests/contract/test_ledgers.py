@@ -99,6 +99,19 @@ def test_failures_of_a_budget_in_rho_are_held_to_their_part(place: Place) -> Non
         charge(ledger, "0.1", delta="2e-8")
 
 
+def test_a_ledger_may_count_squares_of_mu(place: Place) -> None:
+    budget = Budget(epsilon=1, delta=1e-6, currency="gdp", neighbours="add_remove")
+    terms = terms_of(Catalog(tables=(), purses=(("people", Purse(budget)),)))
+    noise = losses.discrete_gaussian(sigma=20).under("add_remove")
+    ledger = place.ledger(terms)
+    for _ in range(22):
+        ledger.charge("people", noise, slack=Fraction(0), plan="p", who="ann")
+    with pytest.raises(BudgetExceeded, match=r"asks for gdp 0\.002500521, but gdp 0\.0004"):
+        ledger.charge("people", noise, slack=Fraction(0), plan="p", who="ann")
+    again = verified(place.ledger(terms))
+    assert (str(again.spent), again.slack) == ("gdp 0.055011462", Fraction(22, 10**18))
+
+
 def test_sums_are_exact_and_prices_are_rounded_up(place: Place) -> None:
     ledger = place.ledger()
     for _ in range(10):

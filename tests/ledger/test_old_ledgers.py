@@ -88,6 +88,19 @@ def test_an_old_ledger_opens_and_says_what_it_said(old: Path) -> None:
 
 
 @pytest.mark.parametrize("old", KEPT, indirect=True, ids=named)
+def test_an_old_ledger_takes_a_loss_that_has_a_delta(old: Path) -> None:
+    loss = losses.approximate(epsilon=Fraction(1, 10**6), delta=Fraction(1, 10**15))
+    with closing(open_old(old)) as book:
+        _, delta = book.left("patients", "ann")
+        paid = book.charge(
+            "patients", loss.under("add_remove"), slack=Fraction(0), plan="p", who="ann"
+        )
+        assert paid.slack == Fraction(1, 10**15)
+        assert book.left("patients", "ann") == (paid.left, delta - paid.slack)
+        verify(book)
+
+
+@pytest.mark.parametrize("old", KEPT, indirect=True, ids=named)
 def test_an_old_ledger_goes_on(old: Path) -> None:
     book = open_old(old)
     (before, _) = verify(book)

@@ -157,6 +157,8 @@ def read_currency(text: str) -> Currency:
             return Currency("epsilon")
         if kind == "rho" and not order:
             return Currency("rho")
+        if kind == "gdp" and not order:
+            return Currency("gdp")
     except (AttributeError, ValueError, ZeroDivisionError):
         pass
     raise LedgerError(f"the ledger states a currency {text!r}, which there is not")

@@ -17,7 +17,8 @@ class Receipt(NamedTuple):
 
     ``number`` is the place of the charge among the entries of its id space, and ``head`` the hash
     of the chain there. ``left`` and ``slack_left`` are what remains of the budget and of the delta
-    for failures, for the one who was charged. ``plan`` and ``data`` say what was asked of which data.
+    for failures, for the one who was charged. ``plan`` and ``data`` say what was asked of which
+    data.
     """
 
     people: str

@@ -16,6 +16,7 @@ from sordino.exact.rounding import up_as_printed
 from sordino.privacy.calibrate import least
 from sordino.privacy.currency import (
     ATTO,
+    GDP,
     LARGEST_ORDER,
     NANO,
     PURE,
@@ -27,7 +28,7 @@ from sordino.privacy.currency import (
 )
 from sordino.privacy.leaf import Relation
 
-Counted: TypeAlias = Literal["epsilon", "rho"]
+Counted: TypeAlias = Literal["epsilon", "rho", "gdp"]
 
 FAILURES = Fraction(1, 10)  # of a delta, if nothing else is stated
 _MOST_ORDERS = 64
@@ -55,11 +56,12 @@ class Budget:
     """The most that may be lost in all: a currency, a cap in it, and what the cap guarantees.
 
     With epsilon alone, epsilons are added up. With epsilon and delta the budget counts rho, the
-    currency of zCDP, and its cap is the largest rho that keeps the promise; give an order to count
-    the divergence of that one Rényi order instead, or several orders to count all of them side by
-    side. Epsilons are added up besides: what is granted fits one of these caps, whichever it is.
-    With rho, or with renyi and an order, the cap is given directly; a delta then only serves to
-    say which epsilon it guarantees.
+    currency of zCDP, and its cap is the largest rho that keeps the promise. currency="gdp" counts
+    the squares of the mu of Gaussian differential privacy instead, and grants the most where noise
+    is Gaussian; an order counts the divergence of that one Rényi order, and several orders are
+    counted side by side. Epsilons are added up besides: what is granted fits one of these caps,
+    whichever it is. With rho, or with renyi and an order, the cap is given directly; a delta then
+    only serves to say which epsilon it guarantees.
 
     A loss may have a delta of its own, the probability that it fails. Of the delta of a budget
     ``failures`` is the part that these add up to at most: a tenth if nothing is stated, and all of
@@ -90,7 +92,7 @@ breaks it; use it inside one plan, and leave accountant out here
             chosen after seeing the answers to the earlier ones.
         Numerics: caps are rounded down to whole nano-units and parts of 10**18 of a delta, prices
             are rounded up.
-        Proof: docs/proofs/budgets.md, theorems 1 to 3, 6 and 7.
+        Proof: docs/proofs/budgets.md, theorems 1 to 3, and 6 to 10.
     """
 
     caps: tuple[Price, ...]
@@ -176,6 +178,7 @@ breaks it; use it inside one plan, and leave accountant out here
 at delta 0.0, even if each question is chosen after seeing the answers to the earlier ones
         """
         name = {"epsilon": "epsilon", "rho": "rho (zCDP)", "renyi": f"{self.currency}"}
+        name["gdp"] = "gdp (squares of mu)"
         text = (
             f"counts {name[self.currency.kind]}: all prices together stay within "
             f"{' or within '.join(map(str, self.caps))}, which "
@@ -199,6 +202,7 @@ at delta 0.0, even if each question is chosen after seeing the answers to the ea
             parts.append(f"orders=({', '.join(map(written, orders))})")
         whole = self.currency == PURE and total != 0
         parts += ["currency='epsilon'"] if whole else []
+        parts += ["currency='gdp'"] if self.currency == GDP else []
         usual = total if whole else total * FAILURES
         parts += [f"failures={written(self.failures)}"] if self.failures != usual else []
         parts += [f"neighbours={self.neighbours!r}"] if self.neighbours else []
@@ -411,13 +415,13 @@ def _counted(
     delta: Fraction, order: Number | None, orders: Sequence[Number] | None, currency: object
 ) -> tuple[Currency, ...]:
     """Return what a budget counts that promises an epsilon and a delta."""
-    if currency not in (None, "epsilon", "rho"):
-        raise ValueError("currency must be 'epsilon' or 'rho'")
+    if currency not in (None, "epsilon", "rho", "gdp"):
+        raise ValueError("currency must be 'epsilon', 'rho' or 'gdp'")
     if sum(choice is not None for choice in (order, orders, currency)) > 1:
         raise ValueError("give one of order, orders and currency, not several")
     if currency == "epsilon" or (delta == 0 and order is None and orders is None):
-        if currency == "rho":
-            raise ValueError("the currency 'rho' needs a delta too, such as delta=1e-6")
+        if currency in ("rho", "gdp"):
+            raise ValueError(f"the currency {currency!r} needs a delta too, such as delta=1e-6")
         return (PURE,)
     if orders is not None:
         if isinstance(orders, str) or not isinstance(orders, Sequence) or not orders:
@@ -426,7 +430,8 @@ def _counted(
         if len(listed) > _MOST_ORDERS:
             raise ValueError(f"at most {_MOST_ORDERS} orders are counted, got {len(listed)}")
     else:
-        listed = (ZCDP,) if order is None else (one_order(order),)
+        usual = GDP if currency == "gdp" else ZCDP
+        listed = (usual,) if order is None else (one_order(order),)
     if delta == 0:
         raise ValueError("order needs a delta too, because one Rényi order bounds no pure epsilon")
     return (*listed, PURE)
@@ -451,7 +456,11 @@ def _promised(
 def _largest(currency: Currency, epsilon: Fraction, delta: Fraction) -> Price:
     """Find the largest cap in a currency that keeps a promise of epsilon and delta."""
     slack = -math.log(delta)
-    near = (math.sqrt(slack + epsilon) - math.sqrt(slack)) ** 2 if currency == ZCDP else epsilon
+    near = (math.sqrt(slack + epsilon) - math.sqrt(slack)) ** 2
+    if currency == GDP:
+        near *= 2
+    elif currency != ZCDP:
+        near = float(epsilon)
 
     def too_much(nanos: int) -> bool:
         return not currency.keeps(Fraction(nanos, NANO), epsilon=epsilon, delta=delta)

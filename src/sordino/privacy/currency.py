@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What budgets count in: pure epsilon, the rho of zCDP, or the divergence of one Rényi order."""
+"""What budgets count in: pure epsilon, rho, one Rényi order, or the square of the mu of GDP."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_UP, Context
+from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
@@ -13,15 +13,18 @@ from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.rational import Number, is_integer, positive, written
 from sordino.exact.rounding import reading, up, up_as_printed
 from sordino.privacy.failures import without_failures
+from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
 from sordino.privacy.leaf import Relation
+from sordino.privacy.normal_pairs import squared_mu
 
-Kind: TypeAlias = Literal["epsilon", "rho", "renyi"]
+Kind: TypeAlias = Literal["epsilon", "rho", "renyi", "gdp"]
 
 NANO = 10**9  # this many nano-units are one
 ATTO = 10**18  # deltas are counted in so many parts of 1
 LARGEST_ORDER = 10**6
 _HALVINGS = 60
 _ROOTS = Context(prec=40)
+_PURE_TO_MU = Decimal("1.2534")  # the root of pi / 2: mu over epsilon, for small ones
 _ROUND_DOWN, _ROUND_UP = Context(prec=4, rounding=ROUND_DOWN), Context(prec=4, rounding=ROUND_UP)
 
 
@@ -53,7 +56,9 @@ class Priceable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """How losses are counted: in epsilon, in rho, or in the divergence of one Rényi order.
+    """How losses are counted: in epsilon, in rho, in the divergence of one Rényi order, or in gdp.
+
+    What gdp counts is the square of the mu of Gaussian differential privacy.
 
     >>> from sordino.privacy.concentrated import Concentrated
     >>> str(ZCDP.price(Concentrated(rho=Fraction(1, 10))))
@@ -71,15 +76,15 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
         Loss: in each currency the losses of several answers add up, also when each question and
             its parameters were chosen after seeing the answers before it. So do the deltas.
         Numerics: exact fractions; a float is read as the decimal it prints as.
-        Proof: docs/proofs/budgets.md, theorems 1 and 6.
+        Proof: docs/proofs/budgets.md, theorems 1, 6 and 8.
     """
 
     kind: Kind
     order: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in {"epsilon", "rho", "renyi"}:
-            raise ValueError("the kind of a currency must be 'epsilon', 'rho' or 'renyi'")
+        if self.kind not in {"epsilon", "rho", "renyi", "gdp"}:
+            raise ValueError("the kind of a currency must be 'epsilon', 'rho', 'renyi' or 'gdp'")
         if (self.kind == "renyi") != isinstance(self.order, Fraction):
             raise ValueError("a currency has an order, a Fraction, if and only if it is 'renyi'")
         if self.order is not None and not 1 < self.order <= LARGEST_ORDER:
@@ -101,12 +106,18 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
 
     def price_if_finite(self, loss: Priceable) -> Price | None:
         """Return what a loss costs, or None if its value in this currency is infinite."""
-        value, failures = _finite(self._stated(_checked(loss))), Fraction(0)
+        value, failures = self._counted(_checked(loss))
         split = without_failures(loss) if value is None else None
         if split is not None:
-            rest, failures = split
-            value = _finite(self._stated(rest))
+            value, more = self._counted(split[0])
+            failures = split[1] + more
         return None if value is None else Price(self, _nanos_up(value), _attos_up(failures))
+
+    def _counted(self, loss: Priceable) -> tuple[Fraction | None, Fraction]:
+        """Return the value of a loss, or None if it is infinite, and how often it fails."""
+        if self.kind == "gdp":
+            return squared_mu(loss) or (None, Fraction(0))
+        return _finite(self._stated(loss)), Fraction(0)
 
     def epsilon(self, value: Fraction, *, delta: Fraction) -> float:
         """Return the epsilon that this much of the currency guarantees at delta."""
@@ -116,12 +127,17 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
             return up_as_printed(value)
         if delta == 0:
             return math.inf
+        if self.kind == "gdp":
+            pair = ContinuousGaussian(variance=Fraction(1), squared_sensitivity=value)
+            return pair.epsilon(delta=delta)
         if self.order is None:
             return epsilon_from_rho(rho=value, delta=delta)
         return epsilon_from_renyi(renyi=value, order=self.order, delta=delta)
 
     def keeps(self, value: Fraction, *, epsilon: Fraction, delta: Fraction) -> bool:
         """Tell whether this much of the currency is certain to be (epsilon, delta)-private."""
+        if self.kind == "gdp":  # without a search for epsilon
+            return reading(continuous_delta(ratio=value, epsilon=epsilon)) <= delta
         return reading(self.epsilon(value, delta=delta)) <= epsilon
 
     def what_fits(self, nanos: int) -> str:
@@ -131,9 +147,14 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
         most = f"{Price(self, nanos)} or less would fit"
         if self.kind == "epsilon":
             return most
-        order = 1 if self.order is None else self.order
-        root = _ROOTS.sqrt(_ROOTS.divide(2 * nanos * order.denominator, order.numerator * NANO))
-        epsilon, sigma = _ROUND_DOWN.plus(root), _ROUND_UP.divide(1, root)
+        if self.kind == "gdp":
+            root = _ROOTS.sqrt(_ROOTS.divide(nanos, NANO))
+            epsilon = _ROUND_DOWN.divide(root, _PURE_TO_MU)
+        else:
+            order = 1 if self.order is None else self.order
+            root = _ROOTS.sqrt(_ROOTS.divide(2 * nanos * order.denominator, order.numerator * NANO))
+            epsilon = _ROUND_DOWN.plus(root)
+        sigma = _ROUND_UP.divide(1, root)
         return (
             f"{most}, such as a pure loss of epsilon {float(epsilon):g} "
             f"or Gaussian noise of sigma {float(sigma):g} times the sensitivity"
@@ -150,6 +171,7 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
 
 PURE = Currency("epsilon")
 ZCDP = Currency("rho")
+GDP = Currency("gdp")
 
 
 def one_order(order: Number) -> Currency:
