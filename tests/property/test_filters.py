@@ -14,8 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sordino.errors import BudgetExceeded
 from sordino.exact.rounding import reading
 from sordino.privacy.budget import Budget, Filter
-from sordino.privacy.currency import NANO, PURE, ZCDP, Currency, one_order
+from sordino.privacy.currency import ATTO, NANO, PURE, ZCDP, Currency, one_order
 from sordino.privacy.odometer import Odometer
+from sordino.privacy.pure import Approximate, Pure
 from tests.unit.privacy.stated import Stated
 
 MAKERS: dict[str, Callable[[Fraction], Budget]] = {
@@ -155,6 +156,48 @@ def test_a_cap_guarantees_at_most_what_was_asked(
         return
     assert reading(budget.epsilon) <= Fraction(repr(epsilon))
     assert budget.delta == delta
+
+
+pairs = st.tuples(
+    st.fractions(min_value=Fraction(1, 10**12), max_value=1, max_denominator=10**12),
+    st.one_of(
+        st.just(Fraction(0)),
+        st.fractions(
+            min_value=Fraction(1, 10**20), max_value=Fraction(1, 10), max_denominator=10**20
+        ),
+        st.integers(1, 10**6).map(lambda n: Fraction(n, ATTO)),
+    ),
+)
+
+
+@given(
+    st.lists(pairs, max_size=40),
+    st.fractions(min_value=Fraction(1, 1000), max_value=4),
+    st.sampled_from([Fraction(1, 10**12), Fraction(1, 1000), Fraction(1, 3)]),
+)
+@settings(max_examples=150, deadline=None)
+def test_epsilons_and_deltas_are_granted_while_both_sums_fit(
+    asked: list[tuple[Fraction, Fraction]], cap: Fraction, delta: Fraction
+) -> None:
+    purse = Filter(Budget(epsilon=cap, delta=delta, currency="epsilon"))
+    nanos = attos = 0
+    true = [Fraction(0), Fraction(0)]
+    for epsilon, failing in asked:
+        leaf = Approximate(epsilon=epsilon, delta=failing) if failing else Pure(epsilon=epsilon)
+        price, share = math.ceil(epsilon * NANO), math.ceil(failing * ATTO)
+        fits = nanos + price <= math.floor(cap * NANO) and attos + share <= math.floor(delta * ATTO)
+        assert purse.would_fit(leaf) == fits
+        if not fits:
+            with pytest.raises(BudgetExceeded):
+                purse.spend(leaf)
+            continue
+        purse.spend(leaf)
+        nanos, attos = nanos + price, attos + share
+        true = [true[0] + epsilon, true[1] + failing]
+        assert (purse.spent.nanos, purse.spent.attos) == (nanos, attos)
+    assert purse.spent + purse.left == purse.budget.cap
+    assert true[0] <= purse.spent.value <= cap
+    assert true[1] <= purse.spent.delta <= delta
 
 
 def response(epsilon: float) -> tuple[Stated, float]:
