@@ -13,7 +13,9 @@ from sordino.privacy.dots import Masses
 from sordino.privacy.leaf import Floats
 
 _OUTSIDE = 42.0  # the window leaves out exp(-42) of the tilted mass at either end
-_ROUNDING = 8 * 2.0**-53  # of one butterfly of an FFT, generously
+_UNIT = 2.0**-53
+_ROUNDING = 8 * _UNIT  # of one butterfly of an FFT, generously
+_POWER = 32 * _UNIT  # of a power of a complex number, for each unit of its exponent
 _TRIMMED = 1e-18  # tilted masses below this are cut off the ends of intermediate results
 _DIRECT = 48  # so many different leaves are transformed at full length; more are joined in pairs
 _ROWS = 512
@@ -25,7 +27,7 @@ class Composed:
     """The tilted distribution of a sum of losses, on a window.
 
     The probability of the loss l is ``mass * exp(log_scale - tilt * l)``. ``error`` bounds, in
-    tilted units, what any sum over the window can be off by.
+    tilted units, what a delta can be off by, and ``relative`` the error of all masses beside that.
 
     Guarantee: none by itself; ``Pld`` says what it bounds.
     """
@@ -37,6 +39,7 @@ class Composed:
     log_scale: float
     infinity: float
     error: float
+    relative: float
 
     @property
     def losses(self) -> Floats:
@@ -57,7 +60,8 @@ class Cumulants:
         self.starts = np.cumsum([0, *(part.mass.size for part in parts[:-1])])
         self._lengths = np.array([part.mass.size for part in parts])
         self._times = np.asarray(times, dtype=np.float64)
-        self.points = self._losses.size
+        extremes = [max(abs(part.first), abs(part.first + part.mass.size - 1)) for part in parts]
+        self.largest = parts[0].step * float(np.asarray(extremes, dtype=np.float64) @ self._times)
 
     def logs(self, tilt: float) -> Floats:
         """Return the logarithm of E exp(tilt * loss) for each part."""
@@ -85,6 +89,15 @@ class Cumulants:
         means = np.add.reduceat(mass * self._losses, self.starts)
         squares = np.add.reduceat(mass * self._losses**2, self.starts)
         return math.sqrt(max(float((squares - means**2) @ self._times), 0.0))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Return the least and the largest sum of losses."""
+        ends = np.append(self.starts[1:], self._losses.size) - 1
+        return (
+            float(self._losses[self.starts] @ self._times),
+            float(self._losses[ends] @ self._times),
+        )
 
     def total(self, tilt: float) -> float:
         """Return the logarithm of E exp(tilt * loss) for the whole composition."""
@@ -116,6 +129,8 @@ def convolve(
     tilted = np.split(cumulants.tilted(tilt, logs), cumulants.starts[1:])
     rows: list[Row] = [(part.first, mass) for part, mass in zip(parts, tilted, strict=True)]
     spectrum, offset, trimmed = np.ones(size // 2 + 1, dtype=np.complex128), 0, 0.0
+    slip = _ROUNDING * math.log2(max(size, 2))
+    moduli, slopes = np.ones(spectrum.size), np.zeros(spectrum.size)
     powers = list(times)
     if len(rows) > _DIRECT:
         repeated = [_repeat(row, n) for row, n in zip(rows, times, strict=True)]
@@ -128,13 +143,20 @@ def convolve(
             folded = np.bincount(np.arange(mass.size) % size, mass, size).astype(np.float64)
         once = fft.rfft(folded, size)
         spectrum *= once**n if n != 1 else once
+        # What an error of the transform grows to in the product, frequency by frequency.
+        modulus = np.abs(once) + slip
+        share = modulus ** (n - 1) if n != 1 else 1.0
+        slopes = (slopes * modulus + n * moduli) * share
+        moduli = moduli * modulus * share
         offset += first * n
     places = np.arange(start, start + size)
     mass = np.maximum(fft.irfft(spectrum, size)[(places - offset) % size], 0.0)
-    each = (sum(times) + len(parts)) * _ROUNDING * math.log2(max(size, 2))
-    counted = min(float(size), 1 / (tilt * step) + 1 if tilt > 0 else math.inf)
-    error = each * counted + 2 * math.exp(-_OUTSIDE) + trimmed
-    return Composed(step, start, mass, tilt, log_scale, unbounded(parts, times), error)
+    each = ((slip + _POWER) * float(slopes.sum()) + slip * float(moduli.sum())) * 2 / size
+    weight = math.exp(-tilt * math.log1p(1 / tilt) - math.log1p(tilt))  # the largest there is
+    counted = min(float(size) * weight, weight + 1 / (step * tilt * (tilt + 1)))
+    error = each * counted + (2 * math.exp(-_OUTSIDE) + trimmed) * weight
+    relative = 8 * _UNIT * (tilt * cumulants.largest + 4 * sum(times) + abs(log_scale))
+    return Composed(step, start, mass, tilt, log_scale, unbounded(parts, times), error, relative)
 
 
 def unbounded(parts: Sequence[Masses], times: Sequence[int]) -> float:
@@ -154,11 +176,12 @@ def _window(
     """Return losses that leave out exp(-42) of the tilted mass on either side, by Chernoff."""
     high, low = math.inf, -math.inf
     width = max(cumulants.deviation(tilt), step)
-    for factor in (2.0, 5.0, 8.0, 12.0):
+    for factor in (1.0, 3.0, 6.0, 9.0):
         away = factor / width
         high = min(high, (cumulants.total(tilt + away) - log_scale + _OUTSIDE) / away)
         low = max(low, (log_scale - cumulants.total(tilt - away) - _OUTSIDE) / away)
-    return low, high
+    bottom, top = cumulants.range
+    return max(low, bottom - step), min(high, top + step)
 
 
 def _repeat(row: Row, times: int) -> tuple[Row, float]:

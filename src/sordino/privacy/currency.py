@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.rational import Number, is_integer, positive, written
 from sordino.exact.rounding import reading, up, up_as_printed
-from sordino.privacy.failures import without_failures
+from sordino.privacy.splitting import without_failures
 from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
 from sordino.privacy.leaf import Relation
 from sordino.privacy.normal_pairs import squared_mu

@@ -1,65 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Losses that are unbounded with a small probability: that probability, and what is left of them.
-
-A budget adds up the two apart: docs/proofs/budgets.md, theorem 6.
-"""
+"""The deltas of several steps: the chance that at least one of them fails altogether."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
-from sordino.exact.rounding import reading
-from sordino.privacy.leaf import Leaf
-from sordino.privacy.loss import Loss
-from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.related import plain
+from sordino.exact.balls import Ball, ball, is_positive
 
-_NONE = Fraction(0)
-_LOW_ORDER = 1.25  # a divergence that is finite here has a currency that needs no failures
-_TAIL = 1e-300
-_LEAST = Fraction(1, 10**12)  # a pure loss that stands for none at all
+_EXACT_BITS = 2**14  # products up to this size are compared exactly
 
 
-def without_failures(loss: object) -> tuple[Loss, Fraction] | None:
-    """Return what a loss is unless it fails, and the probability that it fails; None if it cannot.
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Deltas, each with the number of steps that have it.
 
-    >>> leaf = Approximate(epsilon=Fraction(1), delta=Fraction(1, 1000))
-    >>> without_failures(leaf)
-    (Loss(Pure(epsilon=1)), Fraction(1, 1000))
+    A step with loss (epsilon, delta) is never worse than this: with probability delta it reveals
+    everything, else it is a randomized response. If d belongs to all the randomized responses, the
+    delta of the whole is 1 - (1 - d) times the product of all (1 - delta).
 
-    Guarantee:
-        Neighbours: those of the loss.
-        Loss: the laws for two neighbours are P = (1 - d) P' + d P'' and Q = (1 - d) Q' + d Q'',
-            where d is at most the probability and P' and Q' lose at most the loss returned.
-        Numerics: exact for losses stated by epsilon and delta; else doubles that were rounded up.
-        Proof: docs/proofs/budgets.md, theorem 6.
+    Guarantee: none needed; a part of `optimal` and `optimal_heterogeneous`.
     """
-    if isinstance(loss, Loss):
-        uses = loss.parts
-    elif hasattr(loss, "reach"):  # a leaf by itself
-        uses = ((cast("Leaf", loss), 1),)
-    else:
-        return None
-    parts, failures = [], _NONE
-    for leaf, times in uses:
-        rest, failing = _split(leaf)
-        parts.append((rest, times))
-        failures += times * failing
-    return (Loss(tuple(parts)), failures) if failures else None
 
+    counts: Mapping[Fraction, int]
 
-def _split(leaf: Leaf) -> tuple[Leaf, Fraction]:
-    """Return what a leaf is unless it fails, and the probability that it fails."""
-    base = plain(leaf)
-    if isinstance(base, Approximate):
-        return Pure(epsilon=base.bound), base.slack
-    if base.pure is not None or math.isfinite(base.renyi(order=_LOW_ORDER)):
-        return leaf, _NONE
-    far = max(map(abs, base.reach(_TAIL)))
-    if not math.isfinite(far):
-        return leaf, _NONE
-    bound = max(Fraction(far), _LEAST)
-    failing = Fraction(reading(base.delta(epsilon=bound)))
-    return (Pure(epsilon=bound), failing) if failing < 1 else (leaf, _NONE)
+    def total(self, responses: Ball) -> Ball:
+        """Return the delta of the whole from that of the randomized responses."""
+        logarithm = self._log()
+        return logarithm.exp() * responses - logarithm.expm1()
+
+    def left(self, target: Fraction) -> Ball:
+        """Return the delta that the randomized responses may have if the whole is to be target."""
+        return -((-ball(target)).log1p() - self._log()).expm1()
+
+    def room(self, target: Fraction) -> int:
+        """Return the sign of ``left``: 1, 0 or -1."""
+        bits = sum(n * delta.denominator.bit_length() for delta, n in self.counts.items() if delta)
+        if bits <= _EXACT_BITS:
+            kept = math.prod((1 - delta) ** n for delta, n in self.counts.items())
+            return (kept > 1 - target) - (kept < 1 - target)
+        # A product with such a large denominator is no number that anyone has typed.
+        return 1 if is_positive(lambda: self.left(target)) else -1
+
+    def _log(self) -> Ball:
+        zero = 0 * ball(Fraction(0))
+        return sum((n * (-ball(d)).log1p() for d, n in self.counts.items() if d), start=zero)

@@ -116,7 +116,7 @@ class Loss:
             return whole
         if self.uses == 1:
             return self.parts[0][0].epsilon(delta=target)
-        found = min(whole, self.pld().epsilon_upper(delta=down(target)))
+        found = min(whole, self.pld().epsilon_upper(delta=target))
         rho = self._quick_rho()
         if math.isfinite(rho):
             exact = Fraction(reading(rho))
@@ -140,7 +140,7 @@ class Loss:
             return 0.0
         if self.uses == 1:
             return self.parts[0][0].delta(epsilon=exact)
-        found = self.pld().delta_upper(epsilon=down(exact))
+        found = self.pld().delta_upper(epsilon=exact)
         rho = self._quick_rho()
         if math.isfinite(rho):
             found = min(found, delta_from_rho(rho=Fraction(reading(rho)), epsilon=exact))

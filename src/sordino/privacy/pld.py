@@ -3,7 +3,8 @@
 
 The losses of independent uses add up, so their distributions are convolved, by FFT. Before that
 each is tilted by exp(tilt * loss), which moves the part that decides a small delta to the middle,
-where the rounding of the FFT does not reach it.
+where the rounding of the FFT does not reach it. Steps that may fail are taken off before, and
+Gaussian noise is added up before: both are exact.
 """
 
 from __future__ import annotations
@@ -12,27 +13,39 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
-from sordino.privacy.convolve import Composed, Cumulants, convolve, unbounded
-from sordino.privacy.dots import NUDGE, above, below
+from sordino.exact.balls import Ball, ball, round_up
+from sordino.exact.normal import hockey_stick
+from sordino.exact.rational import Number, nonnegative, probability
+from sordino.exact.rounding import down, reading, up, up_as_printed
+from sordino.privacy.convolve import Composed, convolve, unbounded
+from sordino.privacy.dots import NUDGE
+from sordino.privacy.failures import Failures
+from sordino.privacy.gaussian import ContinuousGaussian, is_far
+from sordino.privacy.grids import Aim, Part, best_tilt, grid_above, grid_below
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf
+from sordino.privacy.pure import Approximate, Pure
+from sordino.privacy.related import plain
 
-_FINENESS = 1e-4  # aimed at: variance added by the grid, relative to the variance there is
-_MOST_POINTS = 1 << 22
-_COARSE = 1500
-_MANY = 1 << 18  # points beyond which the tilt is guessed instead of searched for
-_FINER = 4  # how much finer the grid may be for the sake of meeting all atoms
-_LEAST_VARIANCE = 2.0**-40
-_MOST_ATOMS = 64
+X = TypeVar("X", float, Floats)
+
 _MOST_USES = 10**9  # beyond, the rounding of the transforms hides everything
-_MANY_PARTS = 256  # for so many the variance of pure ones is guessed from their epsilon
-_UNKNOWN = 1e-60
 _LARGEST_LOG = 600.0
-_LEAST_LOG_TILT = -2.0
-_TILT_PRECISION = 0.05  # of its logarithm
-_SMALL = 1e-7  # of delta: what may be cut off a single leaf and counted as unbounded
+_SUMS = 4e-9  # relative error of two sums of up to 2**22 positive doubles, one inside the other
+_TRIES = 4
+_HIDDEN = 1e-6  # of delta: a larger error of the transforms asks for another tilt
+_WEAKER = 4.0
+_MOVES = np.array([1e-15, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.5])  # to the safe side
+_GUESSES = 3
+_ALL = 1 - 1e-16
+_TURN = 0.01  # two tilts closer than this are the same
+_LARGEST_RATIO = 2**40  # of Gaussian noise; beyond, delta is not computed
+_ENDS = (True, False)  # whether it is the lower one
+_TINY = 1e-300  # stands for a delta of 0 in bounds from below
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +59,6 @@ class Bracket:
     upper: float
 
 
-Part = tuple[Leaf, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Pld:
     """The privacy loss distribution of a composition: leaves, each with how often it is used.
@@ -58,91 +68,282 @@ class Pld:
         Loss: ``upper`` is an epsilon (a delta) of the composition of all uses, chosen beforehand;
             no accountant that knows the leaves' profiles alone could go below ``lower``.
         Numerics: the grid, the cut tails, wrapping around and the rounding of the FFT are all
-            added to ``upper`` and taken off ``lower``.
+            added to ``upper`` and taken off ``lower``. Failures are added up exactly, and so is
+            Gaussian noise on the real line.
         Proof: docs/proofs/pld.md.
     """
 
     parts: tuple[Part, ...]
 
-    def epsilon(self, *, delta: float) -> Bracket:
+    def epsilon(self, *, delta: Number) -> Bracket:
         """Bracket the epsilon that goes with a delta between 0 and 1."""
-        return self._both_ways(lambda way, lower: _epsilon(self.parts, delta, way, lower))
+        target = probability("delta", delta)
+        lower, upper = (self._worse(partial(_epsilon, self.parts, target, end)) for end in _ENDS)
+        return _bracket(lower, upper)
 
-    def delta(self, *, epsilon: float) -> Bracket:
+    def delta(self, *, epsilon: Number) -> Bracket:
         """Bracket the delta that goes with an epsilon."""
-        return self._both_ways(lambda way, lower: _delta(self.parts, epsilon, way, lower))
+        exact = nonnegative("epsilon", epsilon)
+        lower, upper = (self._worse(partial(_delta, self.parts, exact, end)) for end in _ENDS)
+        return _bracket(lower, upper)
 
-    def epsilon_upper(self, *, delta: float) -> float:
+    def epsilon_upper(self, *, delta: Number) -> float:
         """Return the upper end of the bracket alone, in half the time."""
-        return max(_epsilon(self.parts, delta, way, False) for way in self._ways())
+        target = probability("delta", delta)
+        return self._worse(partial(_epsilon, self.parts, target, False))
 
-    def delta_upper(self, *, epsilon: float) -> float:
+    def delta_upper(self, *, epsilon: Number) -> float:
         """Return the upper end of the bracket alone, in half the time."""
-        return max(_delta(self.parts, epsilon, way, False) for way in self._ways())
+        exact = nonnegative("epsilon", epsilon)
+        return self._worse(partial(_delta, self.parts, exact, False))
 
-    def _ways(self) -> tuple[bool, ...]:
-        return (False,) if all(leaf.symmetric for leaf, _ in self.parts) else (False, True)
-
-    def _both_ways(self, find: Callable[[bool, bool], float]) -> Bracket:
-        ways = self._ways()
-        upper = max(find(way, False) for way in ways)
-        lower = max(find(way, True) for way in ways)
-        if lower > upper:
-            raise ArithmeticError("the two bounds of a composition contradict each other")
-        return Bracket(lower, upper)
+    def _worse(self, find: Callable[[bool, float], float]) -> float:
+        """Return the larger result of both orders; the second need not be known below the first."""
+        found = find(False, 0.0)
+        if all(leaf.symmetric for leaf, _ in self.parts):
+            return found
+        return max(found, find(True, found))
 
 
-def _epsilon(parts: Sequence[Part], delta: float, reverse: bool, lower: bool) -> float:
-    if _uses(parts) > _MOST_USES:
-        return 0.0 if lower else math.inf
-    composed = _compose(parts, reverse, lower, delta=delta)
-    deltas = _deltas(composed, _uses(parts), lower)
-    losses = composed.losses
-    if lower:
-        place = int(np.flatnonzero(deltas >= delta)[-1]) + 1 if (deltas >= delta).any() else 0
+def _bracket(lower: float, upper: float) -> Bracket:
+    if lower > upper:
+        raise ArithmeticError("the two bounds of a composition contradict each other")
+    return Bracket(lower, upper)
+
+
+def _epsilon(
+    parts: Sequence[Part], target: Fraction, lower: bool, reverse: bool, floor: float
+) -> float:
+    """Take the failures off, and look for the epsilon of what is left."""
+    failures, rest = _gathered(parts)
+    room = failures.room(target)
+    if room < 0:
+        return math.inf
+    if room == 0 or not rest:
+        if lower and rest:
+            return _epsilon_at(rest, Aim(delta=_TINY, floor=floor), reverse, True)
+        return _largest(rest)
+    if failures.counts:
+        left = _double(lambda: failures.left(target), upwards=lower)
     else:
-        place = int(np.flatnonzero(deltas <= delta)[0]) if (deltas <= delta).any() else deltas.size
-    if place == 0:
-        return 0.0 if lower else max(float(losses[0]) * (1 + 2 * NUDGE), 0.0)
-    if place == deltas.size:
-        return max(float(losses[-1]), 0.0) if lower else math.inf
-    # In exp(epsilon) delta is convex, so the chord is above it between two points of the grid;
-    # the bound from below is straight there but for its margin, which is on the safe side too.
-    share = (deltas[place - 1] - delta) / (deltas[place - 1] - deltas[place])
-    found = float(losses[place - 1]) + math.log1p(share * math.expm1(composed.step))
-    return max(found * (1 - 2 * NUDGE if lower else 1 + 2 * NUDGE), 0.0)
+        left = up(target) if lower else down(target)
+    if left <= 0:
+        return _largest(rest)
+    whole = _only_gaussian(rest)
+    if whole is not None:
+        exact = Fraction(left) if failures.counts else target
+        return _gaussian_epsilon(whole, exact, lower)
+    found = _epsilon_at(rest, Aim(delta=left, floor=floor), reverse, lower)
+    return found if lower else min(found, _largest(rest))
 
 
-def _delta(parts: Sequence[Part], epsilon: float, reverse: bool, lower: bool) -> float:
-    whole = [None if leaf.pure is None else n * leaf.pure for leaf, n in parts]
-    if all(part is not None for part in whole) and epsilon >= sum(filter(None, whole)):
+def _delta(
+    parts: Sequence[Part], epsilon: Fraction, lower: bool, reverse: bool, floor: float
+) -> float:
+    """Find the delta without the failures, and add them."""
+    failures, rest = _gathered(parts)
+    whole = _only_gaussian(rest)
+    if whole is not None:
+        found = _gaussian_delta(whole, epsilon, lower)
+    else:
+        floor = 0.0 if failures.counts else floor
+        found = _delta_at(rest, epsilon, reverse, lower, floor) if rest else 0.0
+    if not failures.counts:
+        return found
+    exact = Fraction(reading(found))
+    total = _double(lambda: failures.total(ball(exact)), upwards=not lower)
+    return min(max(total, 0.0), 1.0)
+
+
+def _gathered(parts: Sequence[Part]) -> tuple[Failures, list[Part]]:
+    """Take the failures off, and add Gaussian noise up, which is one use of Gaussian noise."""
+    deltas: dict[Fraction, int] = {}
+    rest: dict[Leaf, int] = {}
+    ratio = Fraction(0)
+    for named, times in parts:
+        leaf = plain(named)
+        if isinstance(leaf, Approximate):
+            deltas[leaf.slack] = deltas.get(leaf.slack, 0) + times
+            leaf = Pure(epsilon=leaf.bound)
+        if isinstance(leaf, ContinuousGaussian):
+            ratio += times * leaf.squared_sensitivity / leaf.variance
+        else:
+            rest[leaf] = rest.get(leaf, 0) + times
+    if ratio:
+        rest[ContinuousGaussian(variance=Fraction(1), squared_sensitivity=ratio)] = 1
+    return Failures(deltas), list(rest.items())
+
+
+def _largest(rest: Sequence[Part]) -> float:
+    """Return the sum of the largest losses, or infinity."""
+    total = Fraction(0)
+    for leaf, times in rest:
+        if leaf.pure is None:
+            return math.inf
+        total += times * leaf.pure
+    return up_as_printed(total)
+
+
+def _double(formula: Callable[[], Ball], *, upwards: bool) -> float:
+    """Return a double that is on one side of the value of a formula, read as it is or printed."""
+    if upwards:
+        return math.nextafter(round_up(formula), math.inf)
+    return math.nextafter(-round_up(lambda: -formula()), -math.inf)
+
+
+def _only_gaussian(rest: Sequence[Part]) -> ContinuousGaussian | None:
+    leaf = rest[0][0] if len(rest) == 1 else None
+    return leaf if isinstance(leaf, ContinuousGaussian) else None
+
+
+def _gaussian_delta(whole: ContinuousGaussian, epsilon: Fraction, lower: bool) -> float:
+    if not lower:
+        return whole.delta(epsilon=epsilon)
+    ratio = whole.squared_sensitivity
+    if ratio > _LARGEST_RATIO or is_far(ratio=ratio, epsilon=epsilon):
         return 0.0
-    if _uses(parts) > _MOST_USES:
+    return max(_double(lambda: hockey_stick(ratio, epsilon), upwards=False), 0.0)
+
+
+def _gaussian_epsilon(whole: ContinuousGaussian, target: Fraction, lower: bool) -> float:
+    found = whole.epsilon(delta=target)
+    if not lower:
+        return found
+    for share in (1e-12, 1e-9, 1e-6):
+        less = found * (1 - share)
+        if math.isfinite(less) and _gaussian_delta(whole, Fraction(less), True) >= target:
+            return less
+    return 0.0
+
+
+def _epsilon_at(rest: Sequence[Part], aim: Aim, reverse: bool, lower: bool) -> float:
+    delta = aim.delta or 0.0
+    if _uses(rest) > _MOST_USES:
+        return 0.0 if lower else math.inf
+    grid = (grid_below if lower else grid_above)(rest, aim, reverse=reverse)
+    if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
+        return aim.floor
+    tilt, found = grid.tilt, 0.0 if lower else math.inf
+    for _ in range(_TRIES):
+        composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=tilt)
+        epsilon, well = _crossing(composed, _uses(rest), delta, lower)
+        found = max(found, epsilon) if lower else min(found, epsilon)
+        if well:
+            break
+        seen = 0.0 < epsilon < math.inf
+        other = best_tilt(grid.cumulants, Aim(epsilon=epsilon)) if seen else tilt / _WEAKER
+        tilt = other if other < tilt * (1 - _TURN) else tilt / _WEAKER
+    return found
+
+
+def _crossing(composed: Composed, uses: int, delta: float, lower: bool) -> tuple[float, bool]:
+    """Return the epsilon of a delta, and whether another tilt would hardly do better.
+
+    Delta falls from one loss of the grid to the next as a straight line in exp(epsilon), to which
+    an error is added that grows with the tilt; a place between the two is guessed, moved to the
+    safe side until the bound holds there, and tried.
+    """
+    gain = _gains(composed)
+    scale = np.exp(np.minimum(composed.log_scale - composed.tilt * composed.losses, _LARGEST_LOG))
+    if lower:
+        above = np.flatnonzero(_low_delta(composed, gain, 0.0, scale) >= delta)
+        place = int(above[-1]) + 1 if above.size else 0
+    else:
+        error = composed.error
+        below = np.flatnonzero(_high_delta(composed, gain, error, scale, uses) <= delta)
+        place = int(below[0]) if below.size else gain.size
+    if place == gain.size:
+        last = float(composed.losses[-1])
+        return (max(last, 0.0) if lower else math.inf), composed.infinity > delta
+    start, level = float(composed.losses[place]), float(gain[place])
+    falling = np.exp(-(composed.tilt + 1) * composed.step * np.arange(gain.size - place))
+    slope = float(composed.mass[place:] @ falling)
+    most = composed.step if place else 0.0
+
+    def fits(back: float) -> bool:
+        here = level - slope * math.expm1(-back)
+        error = composed.error * math.exp(min(composed.tilt * back, _LARGEST_LOG))
+        if lower:
+            return bool(_low_delta(composed, here, error, scale[place]) >= delta)
+        return bool(_high_delta(composed, here, error, scale[place], uses) <= delta)
+
+    guess = 0.0
+    for _ in range(_GUESSES):
+        error = composed.error * math.exp(min(composed.tilt * guess, _LARGEST_LOG))
+        wanted = _wanted(composed, delta, error, float(scale[place]), uses, lower) - level
+        share = min(wanted / slope, _ALL) if slope > 0 and wanted > 0 else 0.0
+        guess = min(-math.log1p(-share), most)
+    moved = (1 + _MOVES) if lower else (1 - _MOVES)
+    backs = [min(back, most) for back in (guess * moved).tolist()] + [most if lower else 0.0]
+    back = next((back for back in backs if fits(back)), None)
+    if back is None:  # only the bound from below can fail at the end of its cell
+        return 0.0, False
+    epsilon = start - back
+    hidden = composed.error * _scale(composed, epsilon)
+    well = hidden <= _HIDDEN * delta and (place > 0 or start <= 0)
+    return max(epsilon * (1 - 2 * NUDGE if lower else 1 + 2 * NUDGE), 0.0), well
+
+
+def _delta_at(
+    rest: Sequence[Part], exact: Fraction, reverse: bool, lower: bool, floor: float
+) -> float:
+    largest = [None if leaf.pure is None else n * leaf.pure for leaf, n in rest]
+    if all(part is not None for part in largest) and exact >= sum(filter(None, largest)):
+        return 0.0
+    if _uses(rest) > _MOST_USES:
         return 0.0 if lower else 1.0
-    composed = _compose(parts, reverse, lower, epsilon=epsilon)
+    epsilon = up(exact) if lower else down(exact)
+    aim = Aim(epsilon=epsilon, floor=floor)
+    grid = (grid_below if lower else grid_above)(rest, aim, reverse=reverse)
     epsilon *= 1 + 2 * NUDGE if lower else 1 - 2 * NUDGE
+    if epsilon >= grid.top:  # nothing but unbounded losses is beyond
+        found = unbounded(grid.masses, grid.times)
+        return found * (1 - 1e-12) if lower else min(found * _margin(_uses(rest)), 1.0)
+    composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=grid.tilt)
     ahead = composed.losses - epsilon
     use = ahead > 0
     gain = composed.mass[use] * np.exp(-composed.tilt * ahead[use]) * -np.expm1(-ahead[use])
-    scale = math.exp(min(composed.log_scale - composed.tilt * epsilon, _LARGEST_LOG))
+    total, scale = float(gain.sum()), _scale(composed, epsilon)
     if lower:
-        finite = max(float(gain.sum()) * (1 - 1e-9) - composed.error, 0.0) * scale
-        return min(finite + composed.infinity, 1.0) * (1 - 1e-12)
-    found = (float(gain.sum()) + composed.error) * scale + composed.infinity
-    return min(found * _margin(_uses(parts)), 1.0)
+        least = composed.infinity * (1 - 1e-12)
+        return min(max(_low_delta(composed, total, composed.error, scale), least), 1.0)
+    return min(_high_delta(composed, total, composed.error, scale, _uses(rest)), 1.0)
 
 
-def _deltas(composed: Composed, uses: int, lower: bool) -> Floats:
-    """Return delta at each loss of the window, taken as epsilon."""
+def _scale(composed: Composed, epsilon: float) -> float:
+    return math.exp(min(composed.log_scale - composed.tilt * epsilon, _LARGEST_LOG))
+
+
+def _gains(composed: Composed) -> Floats:
+    """Return delta, but for its scale and its errors, at each loss of the window as epsilon.
+
+    It is the difference of two sums, by a recurrence in which nothing is subtracted.
+    """
     tilt, step = composed.tilt, composed.step
-    gain = _sums(composed.mass, tilt * step) - _sums(composed.mass, (tilt + 1) * step)
-    np.maximum(gain, 0.0, out=gain)
-    scale = np.exp(np.minimum(composed.log_scale - tilt * composed.losses, _LARGEST_LOG))
+    ahead = np.append(_sums(composed.mass, tilt * step)[1:], 0.0)
+    return _sums(ahead * (-math.exp(-tilt * step) * math.expm1(-step)), (tilt + 1) * step)
+
+
+def _high_delta(composed: Composed, gain: X, error: float, scale: X, uses: int) -> X:
+    finite = (gain * (1 + _SUMS) + error) * (1 + 2 * composed.relative) * scale
+    return (finite + composed.infinity) * _margin(uses)
+
+
+def _wanted(
+    composed: Composed, delta: float, error: float, scale: float, uses: int, lower: bool
+) -> float:
+    """Return the gain that makes one of these two bounds equal to delta."""
     if lower:
-        finite = np.maximum(gain * (1 - 1e-9) - composed.error, 0.0) * scale
-        return (finite + composed.infinity) * (1 - 1e-12)
-    deltas = (gain * (1 + 1e-9) + composed.error) * scale + composed.infinity
-    return np.minimum.accumulate(deltas * _margin(uses))
+        finite = delta / (1 - 1e-12) - composed.infinity
+        return (finite / scale + error) / ((1 - _SUMS) * (1 - composed.relative))
+    finite = delta / _margin(uses) - composed.infinity
+    return (finite / scale / (1 + 2 * composed.relative) - error) / (1 + _SUMS)
+
+
+def _low_delta(composed: Composed, gain: X, error: float, scale: X) -> X:
+    """The points were lowered by the errors of profiles before; nothing but rounding is left."""
+    finite = (gain * ((1 - _SUMS) * (1 - composed.relative)) - error) * scale
+    return (finite + composed.infinity) * (1 - 1e-12)
 
 
 def _sums(mass: Floats, fall: float) -> Floats:
@@ -163,100 +364,9 @@ def _sums(mass: Floats, fall: float) -> Floats:
 
 
 def _margin(uses: int) -> float:
-    """The factor by which profiles that are each off by 2**-36 are off together."""
+    """Return the factor by which profiles that are each off by 2**-36 are off together."""
     return math.exp(uses * math.log1p(2 * PROFILE_ERROR))
 
 
 def _uses(parts: Sequence[Part]) -> int:
     return sum(times for _, times in parts)
-
-
-def _compose(
-    parts: Sequence[Part],
-    reverse: bool,
-    lower: bool,
-    *,
-    delta: float | None = None,
-    epsilon: float | None = None,
-) -> Composed:
-    uses = _uses(parts)
-    tail = (delta * _SMALL if delta is not None else _UNKNOWN) / uses
-    times = [n for _, n in parts]
-    quick = len(parts) > _MANY_PARTS
-    variance = sum(n * _variance(leaf, tail, reverse, quick=quick) for leaf, n in parts)
-    step = _step(parts, variance, uses, tail) * (2 if quick else 1)
-    make = below if lower else above
-    masses = [make(leaf, step=step, tail=tail, reverse=reverse) for leaf, _ in parts]
-    cumulants = Cumulants(masses, times)
-    top = sum(n * float(part.losses[-1]) for part, n in zip(masses, times, strict=True))
-    if epsilon is not None and epsilon >= top:  # nothing but unbounded losses is beyond
-        return Composed(step, 0, np.zeros(1), 0.0, 0.0, unbounded(masses, times), 0.0)
-    tilt = _tilt(cumulants, variance, delta, epsilon)
-    return convolve(masses, times, cumulants, tilt=tilt)
-
-
-def _variance(leaf: Leaf, tail: float, reverse: bool, *, quick: bool) -> float:
-    """Return about the variance of the loss: twice rho, or measured on a coarse grid."""
-    if quick and leaf.pure is not None:
-        return min(float(leaf.pure), 1.0) * float(leaf.pure)
-    if math.isfinite(leaf.rho):
-        return 2 * leaf.rho
-    low, high = leaf.reach(tail)
-    if high <= low:  # every loss that is bounded is 0
-        return _LEAST_VARIANCE
-    rough = above(leaf, step=(high - low) / _COARSE, tail=tail, reverse=reverse)
-    losses = rough.losses
-    weight = float(rough.mass.sum())
-    if weight == 0:
-        return _LEAST_VARIANCE
-    mean = float(rough.mass @ losses) / weight
-    return float(rough.mass @ (losses - mean) ** 2) / weight
-
-
-def _step(parts: Sequence[Part], variance: float, uses: int, tail: float) -> float:
-    """Choose the grid: fine enough for the spread, and through the atoms where that is possible."""
-    step = math.sqrt(_FINENESS * variance / uses)
-    longest = max(high - low for low, high in (leaf.reach(tail) for leaf, _ in parts))
-    step = max(step, longest / _MOST_POINTS, 24 * math.sqrt(variance) / _MOST_POINTS)
-    if len(parts) > _MOST_ATOMS:
-        return step
-    atoms = {abs(atom) for leaf, _ in parts for atom in leaf.atoms if atom}
-    if not atoms or len(atoms) > _MOST_ATOMS:
-        return step
-    common = _divisor(atoms)
-    pieces = math.ceil(common / step) if common > 0 else 0
-    aligned = float(common / pieces) if pieces else 0.0
-    return aligned if aligned >= step / _FINER else step
-
-
-def _divisor(atoms: set[Fraction]) -> Fraction:
-    """Return the largest number that all of these are multiples of."""
-    below_ = math.lcm(*(atom.denominator for atom in atoms))
-    return Fraction(math.gcd(*(int(atom * below_) for atom in atoms)), below_)
-
-
-def _tilt(
-    cumulants: Cumulants, variance: float, delta: float | None, epsilon: float | None
-) -> float:
-    """Choose the tilt whose Chernoff bound is about the best; a poor one costs precision only."""
-
-    def cost(log: float) -> float:
-        tilt = math.exp(log)
-        if delta is not None:
-            return (cumulants.total(tilt) - math.log(delta)) / tilt
-        return cumulants.total(tilt) - tilt * (epsilon or 0.0)
-
-    if delta is not None:
-        guess = math.sqrt(-2 * math.log(delta) / variance)
-    else:
-        guess = max(((epsilon or 0.0) - variance / 2) / variance, 0.0)
-        if guess * math.sqrt(variance) < 1:
-            return 0.0
-    if cumulants.points > _MANY:
-        return guess
-    low, high = min(_LEAST_LOG_TILT, math.log(guess) - 4), math.log(guess) + 4
-    golden = (math.sqrt(5) - 1) / 2
-    while high - low > _TILT_PRECISION:
-        first, second = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, second) if cost(first) < cost(second) else (first, high)
-    return math.exp((low + high) / 2)

@@ -19,7 +19,7 @@ from sordino.theorems.arguments import (
     read_losses,
     rounded,
 )
-from sordino.theorems.failures import Failures
+from sordino.privacy.failures import Failures
 from sordino.theorems.inverse import least_epsilon
 from sordino.theorems.optimal import optimal
 from sordino.theorems.responses import MOST_LISTED, listed, on_grid

@@ -17,7 +17,7 @@ from sordino.theorems.arguments import (
     rounded,
 )
 from sordino.theorems.binomial import at_most
-from sordino.theorems.failures import Failures
+from sordino.privacy.failures import Failures
 
 
 def optimal(

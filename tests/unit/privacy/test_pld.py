@@ -201,9 +201,9 @@ def test_many_different_losses_are_joined_in_pairs() -> None:
 
 def test_a_million_uses_stay_sound_although_rounding_adds_up() -> None:
     bracket = pld((Pure(epsilon=Fraction(6, 10**4)), 10**6)).epsilon(delta=1e-6)
-    exact = 2.7559474  # the optimal theorem, summed with 60 digits
+    exact = 2.7559474295779967  # the optimal theorem
     assert bracket.lower <= exact <= bracket.upper
-    assert bracket.upper <= exact * 1.003
+    assert bracket.upper <= exact * 1.00001
 
 
 def test_beyond_the_largest_loss_there_is_no_delta() -> None:
@@ -269,7 +269,7 @@ def test_losses_beyond_the_range_of_doubles_count_as_unbounded(
 
 def test_absurdly_many_uses_have_no_distribution_and_say_so() -> None:
     whole = pld((Pure(epsilon=Fraction(1, 10**8)), 10**15))
-    assert whole.epsilon(delta=1e-6) == Bracket(0.0, math.inf)
+    assert whole.epsilon(delta=1e-6) == Bracket(0.0, 1e7)  # the sum of all losses
     assert whole.delta(epsilon=1.0) == Bracket(0.0, 1.0)
 
 

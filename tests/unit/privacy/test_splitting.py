@@ -7,7 +7,7 @@ import pytest
 from sordino.exact.rounding import reading
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, ZCDP, one_order
-from sordino.privacy.failures import without_failures
+from sordino.privacy.splitting import without_failures
 from sordino.privacy.loss import Loss
 from sordino.privacy.pure import Approximate, Pure
 from tests.unit.privacy.stated import Stated

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choosing the grid and the tilt of a composition: nothing here can make a bound wrong, only loose.
+
+A tilt is the order of a Rényi divergence less 1, and the best one is where the bound of that order
+is the least. How much a grid adds to the logarithm of the moment at this tilt is how much it adds
+to the result; so a grid is halved until that is small, which tells more than any variance does
+where a rare large loss decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sordino.privacy.convolve import Cumulants, unbounded
+from sordino.privacy.dots import Masses, above, below
+from sordino.privacy.leaf import Leaf
+
+Part = tuple[Leaf, int]
+
+_FINENESS = 6e-5  # of epsilon: what halving the grid may still change
+_FINENESS_OF_DELTA = 1e-4
+_FINENESS_BELOW = 2e-4  # of epsilon: what may lie between both bounds
+_LEAST_SHARE = 0.01  # of tilt * epsilon; where it is smaller, delta is hardly below its largest
+_MOST_POINTS = 1 << 22
+_START = 0.04  # of the standard deviation of one loss: the first grid
+_ZERO = 2.0**-26  # the first grid where all losses are zero
+_WIDE = 8.0  # a loss whose variance is not known is taken to reach so many deviations
+_COARSEST = 4.0  # a few steps must not reach beyond the range of doubles
+_FINEST_START = 64  # by how much more than the first grid asks for the atoms may be met
+_MOST_ATOMS = 64
+_MANY_PARTS = 256  # with more the first grid is taken
+_MANY_START = 0.02
+_ROUNDS = 12
+_STRONGEST = 16
+_WINDOW = 24.0  # about the width of a window, in standard deviations
+_UNKNOWN = 1e-60
+_LEAST_LOG = -115.0  # deltas below e^-115 are bounded by what is cut off, whatever the grid
+_NEARLY = 1 - 1e-9
+_SMALL = 1e-7  # of delta: what may be cut off a single leaf and counted as unbounded
+_SMALLER = 1e-9  # of Chernoff's bound on delta, which may be larger than delta
+_LOGS = (-14.0, 36.0)  # logarithms of tilts
+_SCAN = 2.0
+_TILT_PRECISION = 0.05  # of its logarithm
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_EXACT = 2.0**28  # tilted exponents up to which doubles are precise enough
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is asked of a composition: the epsilon of a delta, or the delta of an epsilon.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    delta: float | None = None
+    epsilon: float = 0.0
+    floor: float = 0.0  # an epsilon, or a delta, that is needed in any case
+
+    def reached(self, cost: float, unbounded: float) -> bool:
+        """Tell whether a cost is so small that nobody need know it better."""
+        if self.delta is not None:
+            return unbounded == 0 and cost <= self.floor * _NEARLY
+        most = self.floor * _NEARLY - unbounded
+        return cost < _LEAST_LOG or (most > 0 and cost <= math.log(most))
+
+    def cost(self, total: float, tilt: float) -> float:
+        """Return the epsilon, or the logarithm of delta, that one Rényi order gives."""
+        found = total - tilt * math.log1p(1 / tilt) - math.log1p(tilt)
+        if self.delta is not None:
+            return (found - math.log(self.delta)) / tilt
+        return found - tilt * self.epsilon
+
+    def tail(self, uses: int, cost: float | None = None) -> float:
+        """Return what may be cut off each use."""
+        if self.delta is not None:
+            return self.delta * _SMALL / uses
+        if cost is None:
+            return _UNKNOWN / uses
+        return max(math.exp(min(cost, 0.0)) * _SMALLER, _UNKNOWN) / uses
+
+    def fineness(self, total: float, tilt: float) -> float:
+        """Return by how much halving the grid may still change the logarithm of the moment."""
+        if self.delta is None:
+            return _FINENESS_OF_DELTA
+        return _FINENESS * max(tilt * self.cost(total, tilt), _LEAST_SHARE)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Losses on a grid, how often each is used, and a tilt that goes well with them.
+
+    Guarantee: none by itself; ``above`` and ``below`` say what the masses bound.
+    """
+
+    masses: list[Masses]
+    times: list[int]
+    cumulants: Cumulants
+    tilt: float
+
+    def cost(self, aim: Aim) -> float:
+        """Return the epsilon, or the logarithm of delta, that the order of the tilt gives."""
+        return aim.cost(self.cumulants.total(self.tilt), self.tilt)
+
+    @property
+    def step(self) -> float:
+        """The distance of neighbouring losses."""
+        return self.masses[0].step
+
+    @property
+    def top(self) -> float:
+        """The largest sum of losses that are bounded."""
+        tops = (n * float(part.losses[-1]) for part, n in zip(self.masses, self.times, strict=True))
+        return sum(tops)
+
+
+def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
+    """Return a grid of bounds from above, fine enough for what is asked.
+
+    Guarantee: none needed; a poor grid costs precision only.
+    """
+    times = [n for _, n in parts]
+    uses = sum(times)
+    tail = aim.tail(uses)
+
+    def make(step: float) -> tuple[list[Masses], Cumulants]:
+        masses = [above(leaf, step=step, tail=tail, reverse=reverse) for leaf, _ in parts]
+        return masses, Cumulants(masses, times)
+
+    steps = _Steps(parts, tail)
+    masses, cumulants = make(steps.first())
+    tilt = best_tilt(cumulants, aim)
+    if len(parts) > _MANY_PARTS:
+        return Grid(masses, times, cumulants, tilt)
+    if aim.delta is None:
+        tail = aim.tail(uses, aim.cost(cumulants.total(tilt), tilt))
+    step = masses[0].step
+    for _ in range(_ROUNDS):
+        if aim.reached(aim.cost(cumulants.total(tilt), tilt), unbounded(masses, times)):
+            break
+        before, tilt_before = cumulants.total(tilt), tilt
+        least = max(_WINDOW * cumulants.deviation(tilt), steps.longest) / _MOST_POINTS
+        finer = steps.finer(step, 2)
+        if finer < least:
+            break
+        masses, cumulants = make(finer)
+        after = cumulants.total(tilt)
+        excess, most = before - after, aim.fineness(after, tilt)
+        step = finer
+        if excess <= most:
+            break
+        tilt = best_tilt(cumulants, aim, near=tilt_before)
+        # The excess falls with the square of the step, or with the step itself.
+        ahead = math.ceil(min(math.sqrt(excess / most) / 2, _STRONGEST))
+        if ahead >= 2 and steps.finer(step, ahead) >= least:
+            step = steps.finer(step, ahead)
+            masses, cumulants = make(step)
+    return Grid(masses, times, cumulants, tilt)
+
+
+def grid_below(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
+    """Return a grid of bounds from below.
+
+    Guarantee: none needed; a poor grid costs precision only.
+    """
+    over = grid_above(parts, aim, reverse=reverse)
+    tail, tilt = aim.tail(sum(over.times)), over.tilt
+    steps = _Steps(parts, tail)
+    wanted = over.cumulants.total(tilt)
+    least = max(_WINDOW * over.cumulants.deviation(tilt), steps.longest) / _MOST_POINTS
+    step = over.step
+    most = _FINENESS_BELOW * max(tilt * aim.cost(wanted, tilt), 1.0)
+    for _ in range(4):
+        masses = [below(leaf, step=step, tail=tail, reverse=reverse) for leaf, _ in parts]
+        cumulants = Cumulants(masses, over.times)
+        close = wanted - cumulants.total(tilt) <= most
+        if close or len(parts) > _MANY_PARTS or steps.finer(step, 2) < least:
+            break
+        step = steps.finer(step, 2)
+    return Grid(masses, over.times, cumulants, tilt)
+
+
+def best_tilt(cumulants: Cumulants, aim: Aim, *, near: float | None = None) -> float:
+    """Return about the tilt at which the bound of one Rényi order is the least.
+
+    Guarantee: none needed; every tilt gives a valid bound.
+    """
+    largest = math.log(_EXACT / cumulants.largest)
+
+    def cost(log: float) -> float:
+        tilt = math.exp(log)
+        return aim.cost(cumulants.total(tilt), tilt)
+
+    low, high = _LOGS[0], max(min(_LOGS[1], largest), _LOGS[0] + _SCAN)
+    if near is not None:
+        low, high = max(low, math.log(near) - _SCAN / 2), min(high, math.log(near) + _SCAN / 2)
+    else:
+        low, high = _scan(cost, low, high)
+    while high - low > _TILT_PRECISION:
+        first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        low, high = (low, second) if cost(first) < cost(second) else (first, high)
+    return math.exp((low + high) / 2)
+
+
+def _scan(cost: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Return the neighbours of the least cost among evenly spaced places."""
+    count = math.ceil((high - low) / _SCAN)
+    places = [low + (high - low) * j / count for j in range(count + 1)]
+    costs = [cost(place) for place in places]
+    best = costs.index(min(costs))
+    return places[max(best - 1, 0)], places[min(best + 1, count)]
+
+
+class _Steps:
+    """Which steps there are: pieces of the common measure of all atoms, or any."""
+
+    def __init__(self, parts: Sequence[Part], tail: float) -> None:
+        reaches = [leaf.reach(tail) for leaf, _ in parts]
+        self.longest = max(high - low for low, high in reaches)
+        many = len(parts) > _MANY_PARTS
+        squares = 0.0
+        for (leaf, n), (low, high) in zip(parts, reaches, strict=True):
+            squares += n * _square(leaf, (high - low) / _WIDE, quick=many)
+        uses = sum(n for _, n in parts)
+        start = (_MANY_START if many else _START) * math.sqrt(squares / uses)
+        self._first = max(start, self.longest / _MOST_POINTS) or _ZERO
+        common = _common([leaf for leaf, _ in parts])
+        self._measure = common if common * _FINEST_START >= self._first else 0.0
+
+    def first(self) -> float:
+        step = self._measure or self._first
+        return step / math.ceil(step / _COARSEST)
+
+    def finer(self, step: float, times: int) -> float:
+        if not self._measure:
+            return step / times
+        return self._measure / (round(self._measure / step) * times)
+
+
+def _square(leaf: Leaf, wide: float, *, quick: bool) -> float:
+    """Return about the square of a loss, or more."""
+    if quick and leaf.pure is not None:
+        return min(float(leaf.pure), 1.0) * float(leaf.pure)
+    return 2 * leaf.rho if math.isfinite(leaf.rho) else wide * wide
+
+
+def _common(leaves: Sequence[Leaf]) -> float:
+    """Return the largest number that all atoms are multiples of, or 0 if there are none."""
+    if len(leaves) > _MOST_ATOMS:
+        return 0.0
+    atoms = {abs(atom) for leaf in leaves for atom in leaf.atoms if atom}
+    if not atoms or len(atoms) > _MOST_ATOMS:
+        return 0.0
+    denominator = math.lcm(*(atom.denominator for atom in atoms))
+    return float(Fraction(math.gcd(*(int(atom * denominator) for atom in atoms)), denominator))
