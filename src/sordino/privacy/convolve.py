@@ -16,6 +16,7 @@ _OUTSIDE = 42.0  # the window leaves out exp(-42) of the tilted mass at either e
 _UNIT = 2.0**-53
 _ROUNDING = 8 * _UNIT  # of one butterfly of an FFT, generously
 _POWER = 32 * _UNIT  # of a power of a complex number, for each unit of its exponent
+_LOGS = 750.0  # no double has a larger logarithm, in size
 _TRIMMED = 1e-18  # tilted masses below this are cut off the ends of intermediate results
 _DIRECT = 48  # so many different leaves are transformed at full length; more are joined in pairs
 _ROWS = 512
@@ -55,8 +56,8 @@ class Cumulants:
 
     def __init__(self, parts: Sequence[Masses], times: Sequence[int]) -> None:
         self._losses = np.concatenate([part.losses for part in parts])
-        self._mass = np.concatenate([part.mass for part in parts])
-        self._empty = np.flatnonzero(self._mass == 0)
+        with np.errstate(divide="ignore"):  # a loss without mass has the logarithm -inf
+            self._log_mass = np.log(np.concatenate([part.mass for part in parts]))
         self.starts = np.cumsum([0, *(part.mass.size for part in parts[:-1])])
         self._lengths = np.array([part.mass.size for part in parts])
         self._times = np.asarray(times, dtype=np.float64)
@@ -65,22 +66,18 @@ class Cumulants:
 
     def logs(self, tilt: float) -> Floats:
         """Return the logarithm of E exp(tilt * loss) for each part."""
-        exponents = tilt * self._losses
-        exponents[self._empty] = -math.inf  # so that they do not count as the highest
+        exponents = tilt * self._losses + self._log_mass
         highest = np.maximum.reduceat(exponents, self.starts)
         exponents -= np.repeat(highest, self._lengths)
         np.exp(exponents, out=exponents)
-        exponents *= self._mass
         logs: Floats = highest + np.log(np.add.reduceat(exponents, self.starts))
         return logs
 
     def tilted(self, tilt: float, logs: Floats) -> Floats:
         """Return the masses of all parts in a row, each part tilted to a total of 1."""
-        exponents = tilt * self._losses
-        exponents[self._empty] = -math.inf
+        exponents = tilt * self._losses + self._log_mass
         exponents -= np.repeat(logs, self._lengths)
         np.exp(exponents, out=exponents)
-        exponents *= self._mass
         return exponents
 
     def deviation(self, tilt: float) -> float:
@@ -155,7 +152,7 @@ def convolve(
     weight = math.exp(-tilt * math.log1p(1 / tilt) - math.log1p(tilt))  # the largest there is
     counted = min(float(size) * weight, weight + 1 / (step * tilt * (tilt + 1)))
     error = each * counted + (2 * math.exp(-_OUTSIDE) + trimmed) * weight
-    relative = 8 * _UNIT * (tilt * cumulants.largest + 4 * sum(times) + abs(log_scale))
+    relative = 8 * _UNIT * (tilt * cumulants.largest + _LOGS * sum(times) + abs(log_scale))
     return Composed(step, start, mass, tilt, log_scale, unbounded(parts, times), error, relative)
 
 

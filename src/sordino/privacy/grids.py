@@ -21,7 +21,7 @@ from sordino.privacy.leaf import Leaf
 Part = tuple[Leaf, int]
 
 _FINENESS = 6e-5  # of epsilon: what halving the grid may still change
-_FINENESS_OF_DELTA = 1e-4
+_FINENESS_OF_DELTA = 2e-5
 _FINENESS_BELOW = 2e-4  # of epsilon: what may lie between both bounds
 _LEAST_SHARE = 0.01  # of tilt * epsilon; where it is smaller, delta is hardly below its largest
 _MOST_POINTS = 1 << 22

@@ -8,14 +8,31 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.rational import Integer, Number, nonnegative, positive_whole, probability_or_zero
-from sordino.exact.rounding import down, reading, up_as_printed
-from sordino.privacy.calibrate import least_epsilon
+from sordino.exact.balls import ball, round_up
+from sordino.exact.rational import (
+    Integer,
+    Number,
+    finite,
+    nonnegative,
+    positive_whole,
+    probability_or_zero,
+)
+from sordino.exact.rounding import reading, up_as_printed
+from sordino.privacy.bounds import (
+    by_orders,
+    by_responses,
+    by_rho,
+    by_sums,
+    delta_by_orders,
+    delta_by_responses,
+    knows_more_than_profiles,
+    set_aside,
+    set_aside_delta,
+)
 from sordino.privacy.codec import Json, leaf_from_json, leaf_to_json
 from sordino.privacy.concentrated import Concentrated
 from sordino.privacy.leaf import Leaf, Relation
 from sordino.privacy.pld import Pld
-from sordino.privacy.pure import Approximate
 from sordino.privacy.related import Related, plain
 from sordino.privacy.zcdp import delta_from_rho
 
@@ -116,38 +133,48 @@ class Loss:
             return whole
         if self.uses == 1:
             return self.parts[0][0].epsilon(delta=target)
+        exact = by_responses(self.parts, delta=target) if self._are_few() else None
+        if exact is not None:
+            return min(whole, exact)
         found = min(whole, self.pld().epsilon_upper(delta=target))
-        rho = self._quick_rho()
-        if math.isfinite(rho):
-            exact = Fraction(reading(rho))
-            other = least_epsilon(
-                lambda e: delta_from_rho(rho=exact, epsilon=e), delta=target, rho=rho
-            )
-            found = min(found, other)
-        for failing, rest in self._set_aside():
-            if target > failing.slack:
-                left = (target - failing.slack) / (1 - failing.slack)
-                least = reading(rest.epsilon(delta=left))
-                if isinstance(least, Fraction):
-                    found = min(found, up_as_printed(failing.bound + least))
+        if self._are_few():
+            found = min(found, by_rho(self.rho, delta=target), set_aside(self.parts, delta=target))
+        if found == math.inf:
+            found = by_sums(self.parts, delta=target)
+        if found == math.inf or self._may_have_better_orders():
+            found = min(found, by_orders(lambda order: self.renyi(order=order), delta=target))
         return found
 
     def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that is certain to go with epsilon."""
-        exact = nonnegative("epsilon", epsilon)
+        """Return the least delta that is certain to go with epsilon, which may be negative.
+
+        It bounds P(S) - e^epsilon Q(S) for all sets S and both orders of P and Q. At a negative
+        epsilon it follows from that at the positive one: docs/proofs/composition.md.
+        """
+        exact = finite("epsilon", epsilon)
+        if exact < 0:
+            other = Fraction(reading(self._delta(-exact)))
+            return round_up(lambda: ball(exact).exp() * ball(other) - ball(exact).expm1())
+        return self._delta(exact)
+
+    def _delta(self, exact: Fraction) -> float:
         pure = self.pure
         if pure is not None and exact >= pure:
             return 0.0
         if self.uses == 1:
             return self.parts[0][0].delta(epsilon=exact)
+        known = delta_by_responses(self.parts, epsilon=exact) if self._are_few() else None
+        if known is not None:
+            return known
         found = self.pld().delta_upper(epsilon=exact)
-        rho = self._quick_rho()
-        if math.isfinite(rho):
-            found = min(found, delta_from_rho(rho=Fraction(reading(rho)), epsilon=exact))
-        for failing, rest in self._set_aside():
-            if exact >= failing.bound:
-                part = Fraction(reading(rest.delta(epsilon=exact - failing.bound)))
-                found = min(found, up_as_printed(failing.slack + (1 - failing.slack) * part))
+        if self._are_few():
+            rho = self.rho
+            if math.isfinite(rho) and rho > 0:
+                found = min(found, delta_from_rho(rho=Fraction(reading(rho)), epsilon=exact))
+            found = min(found, set_aside_delta(self.parts, epsilon=exact))
+        if self._may_have_better_orders():
+            other = delta_by_orders(lambda order: self.renyi(order=order), epsilon=exact)
+            found = min(found, other)
         return min(found, 1.0)
 
     def pld(self) -> Pld:
@@ -175,21 +202,12 @@ class Loss:
         many = positive_whole("size", size)
         return Loss(tuple((leaf.group(many), times) for leaf, times in self.parts))
 
-    def _set_aside(self) -> list[tuple[Approximate, Leaf]]:
-        """Return the (epsilon, delta) of one of two uses, and the other one.
+    def _are_few(self) -> bool:
+        """Tell whether other bounds than the distribution are worth the time they take."""
+        return len(self.parts) <= _MANY_PARTS
 
-        With its delta the first one fails; else it adds at most its epsilon to the other's loss:
-        docs/proofs/composition.md, theorem 16.
-        """
-        if not self.uses == len(self.parts) == 2:
-            return []
-        one, other = (plain(leaf) for leaf, _ in self.parts)
-        both = ((one, other), (other, one))
-        return [(first, rest) for first, rest in both if isinstance(first, Approximate)]
-
-    def _quick_rho(self) -> float:
-        """Return rho, or infinity where it would take longer than it is likely to be worth."""
-        return self.rho if len(self.parts) <= _MANY_PARTS else math.inf
+    def _may_have_better_orders(self) -> bool:
+        return self._are_few() and knows_more_than_profiles(self.parts)
 
     def __repr__(self) -> str:
         """Write the leaves with how often each is used."""

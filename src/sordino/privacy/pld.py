@@ -270,7 +270,9 @@ def _crossing(composed: Composed, uses: int, delta: float, lower: bool) -> tuple
     guess = 0.0
     for _ in range(_GUESSES):
         error = composed.error * math.exp(min(composed.tilt * guess, _LARGEST_LOG))
-        wanted = _wanted(composed, delta, error, float(scale[place]), uses, lower) - level
+        wanted = (
+            _wanted(composed, delta, error, float(scale[place]), uses=uses, lower=lower) - level
+        )
         share = min(wanted / slope, _ALL) if slope > 0 and wanted > 0 else 0.0
         guess = min(-math.log1p(-share), most)
     moved = (1 + _MOVES) if lower else (1 - _MOVES)
@@ -330,7 +332,7 @@ def _high_delta(composed: Composed, gain: X, error: float, scale: X, uses: int) 
 
 
 def _wanted(
-    composed: Composed, delta: float, error: float, scale: float, uses: int, lower: bool
+    composed: Composed, delta: float, error: float, scale: float, *, uses: int, lower: bool
 ) -> float:
     """Return the gain that makes one of these two bounds equal to delta."""
     if lower:

@@ -62,8 +62,6 @@ class PmfPair:
             raise ValueError("p and q must have the same number of outcomes")
         if len(self.p) > MOST_OUTCOMES:
             raise ValueError(f"at most {MOST_OUTCOMES} outcomes can be listed, got {len(self.p)}")
-        if self.p == self.q:
-            raise ValueError("p and q are equal, so there is nothing to account for")
         if all(p * q == 0 for p, q in zip(self.p, self.q, strict=True)):
             raise ValueError("p and q have no outcome in common, so nothing is hidden")
         object.__setattr__(self, "_ahead", _side(self.p, self.q))
@@ -91,6 +89,11 @@ class PmfPair:
     def infinity(self) -> float:
         """The probability of an unbounded loss, the smaller one of both orders."""
         return down(min(self._ahead.unbounded, self._behind.unbounded)) + 0.0
+
+    @property
+    def failure(self) -> Fraction:
+        """The probability of an unbounded loss, the larger one of both orders."""
+        return max(self._ahead.unbounded, self._behind.unbounded)
 
     @property
     def summit(self) -> float:
@@ -160,7 +163,7 @@ class PmfPair:
                 "two tables with an unbounded loss say nothing about groups: "
                 "give the tables of neighbours that differ in the whole group"
             )
-        return Pure(epsilon=size * pure)
+        return Pure(epsilon=size * pure) if pure else self
 
     def _sides(self) -> tuple[_Side, _Side]:
         return self._ahead, self._behind
@@ -177,8 +180,8 @@ def _rho(pair: PmfPair) -> float:
 
 def _searched_rho(pair: PmfPair) -> float:
     pure = pair.pure
-    if pure is None:
-        return math.inf
+    if not pure:
+        return math.inf if pure is None else 0.0
     sides = [(side.all_losses, side.all_weights) for side in pair._sides()]
     many = len(sides[0][0])
     if many > _MOST_SEARCHED:

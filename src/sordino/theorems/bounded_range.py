@@ -14,6 +14,7 @@ from fractions import Fraction
 from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.rational import Number, positive
 from sordino.exact.rounding import reading
+from sordino.privacy.inverse import crossing, epsilon_above, least_epsilon, log
 from sordino.theorems.arguments import (
     EpsilonDelta,
     exactly_one,
@@ -22,7 +23,6 @@ from sordino.theorems.arguments import (
     read_times,
     rounded,
 )
-from sordino.theorems.inverse import crossing, epsilon_above, least_epsilon, log
 from sordino.theorems.optimal import optimal
 from sordino.theorems.range_search import (
     MOST_SEARCHED,

@@ -10,9 +10,9 @@ from fractions import Fraction
 from sordino.exact.balls import round_up
 from sordino.exact.rational import Number
 from sordino.exact.rounding import reading, up_as_printed
+from sordino.privacy.failures import Failures
 from sordino.theorems.advanced import DRIFTS, Drift, advanced
 from sordino.theorems.arguments import read_amount, read_delta, read_times, rounded
-from sordino.privacy.failures import Failures
 from sordino.theorems.optimal import optimal
 from sordino.theorems.zcdp import pure_to_rho, rho_to_epsilon
 

@@ -9,21 +9,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sordino.exact.rational import Number, probability
-from sordino.exact.rounding import down, reading, up_as_printed
+from sordino.exact.rounding import up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
+from sordino.privacy.bounds import by_responses, by_sums, few_enough, set_aside
 from sordino.privacy.loss import Loss, compose
 from sordino.privacy.pld import Bracket
 from sordino.privacy.related import plain
 from sordino.theorems.advanced import advanced
 from sordino.theorems.bounded_range import bounded_range
 from sordino.theorems.comparison import Row
-from sordino.theorems.heterogeneous import optimal_heterogeneous
 from sordino.theorems.optimal import optimal
 from sordino.theorems.renyi import renyi_to_epsilon
 from sordino.theorems.zcdp import rho_to_epsilon
 
 _FIXED = "only if no score depends on an answer"  # so it is shown, and not used
-_MOST_DIFFERENT = 200  # losses for which the theorem for different losses is tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Explanation:
     """The rows of all theorems that apply, the one that is used, and the certified bracket.
 
     Guarantee: every row is an epsilon that goes with ``delta``; ``used`` is the least of those that
-        hold without a condition.
+        hold without a condition, and what ``Loss.epsilon`` gives.
     """
 
     delta: float
@@ -79,7 +78,7 @@ def explain_composition(losses: Iterable[Loss] | Loss, *, delta: Number) -> Expl
     if not loss.parts:
         raise ValueError("there is nothing to compose")
     target = probability("delta", delta)
-    bracket = loss.pld().epsilon(delta=down(target))
+    bracket = loss.pld().epsilon(delta=target)
     rows = [
         *_sums(loss, target),
         *_equal(loss, target),
@@ -87,23 +86,31 @@ def explain_composition(losses: Iterable[Loss] | Loss, *, delta: Number) -> Expl
         *_best(loss, target),
         Row("loss distribution", bracket.upper, float(target), "both bounds certified"),
     ]
-    used = min((row for row in rows if row.note != _FIXED), key=lambda row: row.epsilon)
-    return Explanation(float(target), loss.uses, tuple(rows), used, bracket)
+    least = loss.epsilon(delta=target)
+    # Where two theorems agree but for their rounding, the one that was counted with is named.
+    names = [row for row in rows if row.note != _FIXED]
+    used = min(names, key=lambda row: (abs(row.epsilon - least), row.epsilon))
+    # A rho may say more than the profile that follows from it, so the bracket may be too high.
+    certain = Bracket(min(bracket.lower, least), least)
+    return Explanation(float(target), loss.uses, tuple(rows), used, certain)
 
 
 def _sums(loss: Loss, target: Fraction) -> list[Row]:
-    """Basic composition; delta is split evenly over the uses that need one."""
+    """Basic composition; what delta leaves is split evenly over the uses that need a part of it."""
+    if loss.uses == 1:
+        epsilon = loss.epsilon(delta=target)
+        return [Row("one use", epsilon, float(target), "nothing is composed")]
     note = "the sum of all epsilons"
     if loss.pure is not None:
         return [Row("basic", up_as_printed(loss.pure), 0.0, note)]
-    open_ = sum(times for leaf, times in loss.parts if leaf.pure is None)
-    share, total = target / open_, Fraction(0)
-    for leaf, times in loss.parts:
-        each = leaf.pure if leaf.pure is not None else reading(leaf.epsilon(delta=share))
-        if each == math.inf:
-            return [Row("basic", math.inf, float(target), "delta is too small for it")]
-        total += times * Fraction(each)
-    return [Row("basic", up_as_printed(total), float(target), f"{note}, delta split evenly")]
+    epsilon = by_sums(loss.parts, delta=target)
+    if epsilon == math.inf:
+        return [Row("basic", epsilon, float(target), "delta is too small for it")]
+    rows = [Row("basic", epsilon, float(target), f"{note}, delta split evenly")]
+    beside = set_aside(loss.parts, delta=target)
+    if math.isfinite(beside):
+        rows.append(Row("failures set aside", beside, float(target), "they add their epsilons"))
+    return rows
 
 
 def _equal(loss: Loss, target: Fraction) -> list[Row]:
@@ -129,7 +136,8 @@ def _best(loss: Loss, target: Fraction) -> list[Row]:
     """The theorems that are optimal where only the epsilons, or the ranges, are known."""
     rows = []
     price = _common(loss)
-    if price is not None:
+    exact = by_responses(loss.parts, delta=target)
+    if price is not None and few_enough(loss.parts):
         epsilon = optimal(epsilon=price, times=loss.uses, at_delta=target).epsilon
         rows.append(Row("optimal, equal losses", epsilon, float(target), "no theorem gives less"))
         if all(isinstance(plain(leaf), BoundedRange) for leaf, _ in loss.parts):
@@ -138,11 +146,9 @@ def _best(loss: Loss, target: Fraction) -> list[Row]:
             ).epsilon
             rows[-1] = Row("optimal, as pure losses", epsilon, float(target), "range not used")
             rows.append(Row("bounded range", found, float(target), _FIXED))
-    elif loss.pure is not None and len(loss.parts) <= _MOST_DIFFERENT:
-        pairs = [(leaf.pure, 0) for leaf, times in loss.parts for _ in range(times) if leaf.pure]
-        epsilon = optimal_heterogeneous(losses=pairs, at_delta=target).epsilon
+    elif exact is not None:
         rows.append(
-            Row("optimal, different losses", epsilon, float(target), "knowing the epsilons only")
+            Row("optimal, different losses", exact, float(target), "knowing the epsilons only")
         )
     return rows
 

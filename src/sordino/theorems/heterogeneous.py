@@ -11,6 +11,9 @@ from fractions import Fraction
 from sordino.exact.balls import ball, round_up
 from sordino.exact.rational import Number
 from sordino.exact.rounding import reading
+from sordino.privacy.failures import Failures
+from sordino.privacy.inverse import least_epsilon
+from sordino.privacy.subsets import exact_profile, subset_sums
 from sordino.theorems.arguments import (
     EpsilonDelta,
     exactly_one,
@@ -19,11 +22,8 @@ from sordino.theorems.arguments import (
     read_losses,
     rounded,
 )
-from sordino.privacy.failures import Failures
-from sordino.theorems.inverse import least_epsilon
 from sordino.theorems.optimal import optimal
 from sordino.theorems.responses import MOST_LISTED, listed, on_grid
-from sordino.theorems.subsets import exact_profile, subset_sums
 
 _SURPLUS = 60.0  # mass e**-60 times the wanted delta may be counted as infinite loss
 _LEAST_LOG = -745.0  # the logarithm of the least positive double

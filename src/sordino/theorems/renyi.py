@@ -6,18 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import TypeAlias
 
 from sordino.exact.rational import Number, positive
 from sordino.exact.rounding import reading
+from sordino.privacy.order_search import Curve, ask, best_order, delta_value, epsilon_value
 from sordino.theorems.arguments import read_amount, read_delta
 from sordino.theorems.zcdp import delta_at_order, epsilon_at_order
-
-Curve: TypeAlias = Callable[[float], float]
-
-_GRID = [2.0 ** (j / 4) for j in range(-80, 121)]  # orders less 1, from a millionth to 2**30
-_ROUNDS = 60
-_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def renyi_to_epsilon(
@@ -44,12 +38,7 @@ def renyi_to_epsilon(
     target = read_delta("delta", delta)
     if target == 0:
         return math.inf
-    log = math.log(target)
-
-    def value(order: float, divergence: float) -> float:
-        return divergence + math.log1p(-1 / order) - (log + math.log(order)) / (order - 1)
-
-    order, divergence = _best(curve, orders, value)
+    order, divergence = _best(curve, orders, epsilon_value(target))
     if not math.isfinite(divergence):
         return math.inf
     exact = Fraction(reading(order)), Fraction(reading(divergence))
@@ -71,56 +60,21 @@ def renyi_to_delta(
         Proof: docs/proofs/composition.md, theorem 10.
     """
     price = read_amount("epsilon", epsilon)
-
-    def value(order: float, divergence: float) -> float:
-        gain = (order - 1) * (divergence - float(price) + math.log1p(-1 / order))
-        return gain - math.log(order)
-
-    order, divergence = _best(curve, orders, value)
+    order, divergence = _best(curve, orders, delta_value(price))
     if not math.isfinite(divergence):
         return 1.0
     exact = Fraction(reading(order)), Fraction(reading(divergence))
     return delta_at_order(order=exact[0], divergence=exact[1], epsilon=price)
 
 
-def ask(curve: Curve, order: float) -> float:
-    """Return what a curve says at an order; refuse what is no divergence.
-
-    Guarantee: none needed; public inputs only.
-    """
-    divergence = curve(order)
-    if not isinstance(divergence, int | float) or math.isnan(divergence) or divergence < 0:
-        raise ValueError(
-            f"the curve must return a number that is not negative, got {divergence!r:.40} "
-            f"at order {order!r}"
-        )
-    return float(divergence)
-
-
 def _best(
     curve: Curve, orders: Iterable[Number] | None, value: Callable[[float, float], float]
 ) -> tuple[float, float]:
     """Return the order with the least value, and the divergence there."""
-    if orders is not None:
-        asked = [float(positive("orders", order)) for order in orders]
-        if not asked or min(asked) <= 1:
-            raise ValueError("orders must hold at least one number, and only numbers above 1")
-        found = [(order, ask(curve, order)) for order in asked]
-        return min(found, key=lambda pair: value(*pair))
-
-    def at(rest: float) -> tuple[float, float, float]:
-        order = 1 + rest
-        divergence = ask(curve, order)
-        return value(order, divergence), order, divergence
-
-    found_at = [at(rest) for rest in _GRID]
-    place = min(range(len(_GRID)), key=lambda j: found_at[j][0])
-    # Look between the neighbours of the best, in the logarithm of the order less 1.
-    low, high = (math.log(_GRID[min(max(place + j, 0), len(_GRID) - 1)]) for j in (-1, 1))
-    best = found_at[place]
-    for _ in range(_ROUNDS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        one, two = at(math.exp(left)), at(math.exp(right))
-        low, high = (low, right) if one[0] <= two[0] else (left, high)
-        best = min(best, one, two)
-    return best[1], best[2]
+    if orders is None:
+        return best_order(curve, value)
+    asked = [float(positive("orders", order)) for order in orders]
+    if not asked or min(asked) <= 1:
+        raise ValueError("orders must hold at least one number, and only numbers above 1")
+    found = [(order, ask(curve, order)) for order in asked]
+    return min(found, key=lambda pair: value(*pair))

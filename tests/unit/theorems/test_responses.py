@@ -12,7 +12,7 @@ from sordino.exact.balls import round_up
 from sordino.theorems import optimal, responses
 from sordino.theorems.lies import count_lies
 from sordino.theorems.responses import listed, on_grid
-from sordino.theorems.subsets import exact_profile, subset_sums
+from sordino.privacy.subsets import exact_profile, subset_sums
 
 Steps = dict[Fraction, int]
 STEPS = st.dictionaries(
