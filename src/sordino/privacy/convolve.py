@@ -101,6 +101,15 @@ class Cumulants:
         return float(self.logs(tilt) @ self._times)
 
 
+def window_points(cumulants: Cumulants, tilt: float, step: float) -> float:
+    """Return how many points the window of a tilt has.
+
+    Guarantee: none needed; public inputs only.
+    """
+    low, high = _window(cumulants, tilt, cumulants.total(tilt), step)
+    return (high - low) / step
+
+
 Row = tuple[int, Floats]  # the place of the first mass, and the masses
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.privacy.convolve import Cumulants, unbounded
+from sordino.privacy.convolve import Cumulants, unbounded, window_points
 from sordino.privacy.dots import Masses, above, below
 from sordino.privacy.leaf import Leaf
 
@@ -25,6 +25,7 @@ _FINENESS_OF_DELTA = 2e-5
 _FINENESS_BELOW = 2e-4  # of epsilon: what may lie between both bounds
 _LEAST_SHARE = 0.01  # of tilt * epsilon; where it is smaller, delta is hardly below its largest
 _MOST_POINTS = 1 << 22
+MOST_WINDOW = 1 << 23
 _START = 0.04  # of the standard deviation of one loss: the first grid
 _ZERO = 2.0**-26  # the first grid where all losses are zero
 _WIDE = 8.0  # a loss whose variance is not known is taken to reach so many deviations
@@ -157,6 +158,9 @@ def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
         if ahead >= 2 and steps.finer(step, ahead) >= least:
             step = steps.finer(step, ahead)
             masses, cumulants = make(step)
+    while window_points(cumulants, tilt, step) > MOST_WINDOW:
+        step *= 2  # a rare large loss makes a window wider than its deviation tells
+        masses, cumulants = make(step)
     return Grid(masses, times, cumulants, tilt)
 
 

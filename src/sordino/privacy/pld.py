@@ -22,11 +22,11 @@ from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.normal import hockey_stick
 from sordino.exact.rational import Number, nonnegative, probability
 from sordino.exact.rounding import down, reading, up, up_as_printed
-from sordino.privacy.convolve import Composed, convolve, unbounded
+from sordino.privacy.convolve import Composed, convolve, unbounded, window_points
 from sordino.privacy.dots import NUDGE
 from sordino.privacy.failures import Failures
 from sordino.privacy.gaussian import ContinuousGaussian, is_far
-from sordino.privacy.grids import Aim, Part, best_tilt, grid_above, grid_below
+from sordino.privacy.grids import MOST_WINDOW, Aim, Part, best_tilt, grid_above, grid_below
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.related import plain
@@ -37,7 +37,7 @@ _MOST_USES = 10**9  # beyond, the rounding of the transforms hides everything
 _LARGEST_LOG = 600.0
 _SUMS = 4e-9  # relative error of two sums of up to 2**22 positive doubles, one inside the other
 _TRIES = 4
-_HIDDEN = 1e-6  # of delta: a larger error of the transforms asks for another tilt
+_HIDDEN = 1e-5  # of delta: a larger error of the transforms asks for another tilt
 _WEAKER = 4.0
 _MOVES = np.array([1e-15, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.5])  # to the safe side
 _GUESSES = 3
@@ -233,6 +233,8 @@ def _epsilon_at(rest: Sequence[Part], aim: Aim, reverse: bool, lower: bool) -> f
         seen = 0.0 < epsilon < math.inf
         other = best_tilt(grid.cumulants, Aim(epsilon=epsilon)) if seen else tilt / _WEAKER
         tilt = other if other < tilt * (1 - _TURN) else tilt / _WEAKER
+        if window_points(grid.cumulants, tilt, grid.step) > MOST_WINDOW:
+            break
     return found
 
 

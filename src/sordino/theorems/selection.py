@@ -21,6 +21,8 @@ from sordino.theorems.renyi import Curve, ask, renyi_to_delta
 
 _OTHER_ORDERS = [1.0, *(1 + 2.0 ** (j / 4) for j in range(-24, 81))]
 _DOUBLINGS = 12
+_ROUNDS = 32
+_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def repeat_and_select(*, epsilon: Number, eta: Number) -> float:
@@ -67,7 +69,7 @@ def repeat_and_select_renyi(*, curve: Curve, order: Number, eta: Number, gamma: 
 
     >>> laplace = lambda order: 0.1
     >>> repeat_and_select_renyi(curve=laplace, order=1000, eta=1, gamma=0.1)
-    0.30000532652822137
+    0.3000053265282213
 
     Guarantee:
         Neighbours: those of the curve that came in.
@@ -78,14 +80,16 @@ def repeat_and_select_renyi(*, curve: Curve, order: Number, eta: Number, gamma: 
         Proof: docs/proofs/composition.md, theorem 14 (Papernot and Steinke 2022, theorem 2).
     """
     at, shape, share = _read_order(order), _read_eta(eta), probability("gamma", gamma)
-    others = {b: ask(curve, b) if b > 1 else 0.0 for b in _OTHER_ORDERS}
     log = -math.log(share)
+    seen: dict[float, float] = {1.0: 0.0}
 
     def drawn(b: float) -> float:
-        return (1 - 1 / b) * others[b] + log / b
+        if b not in seen:
+            seen[b] = ask(curve, b)
+        return (1 - 1 / b) * seen[b] + log / b
 
-    best = min(others, key=drawn)
-    there = Fraction(reading(best)), Fraction(reading(others[best]))
+    best = _least_place(drawn, _OTHER_ORDERS)
+    there = Fraction(reading(best)), Fraction(reading(seen[best]))
 
     def bound(a: Fraction) -> float:
         here = Fraction(reading(ask(curve, float(a))))
@@ -116,7 +120,7 @@ def repeat_and_select_poisson(
 
     >>> gauss = lambda order: order * 0.01
     >>> repeat_and_select_poisson(curve=gauss, order=2, mean=20)
-    0.9811932432039473
+    0.9680517578262472
     >>> repeat_and_select_poisson(curve=gauss, order=2, mean=20, form="tight")
     0.3393449073125654
 
@@ -151,9 +155,26 @@ def repeat_and_select_poisson(
 
 def _least_above(bound: Callable[[Fraction], float], curve: Curve, order: Fraction) -> float:
     """Return the least bound at this and some larger orders: divergences grow with the order."""
-    orders = [1 + (order - 1) * Fraction(2) ** j for j in range(_DOUBLINGS)]
-    finite = [a for a in orders if math.isfinite(ask(curve, float(a)))]
-    return min(map(bound, finite), default=math.inf)
+    first = 1 + float(order - 1) * (1 + 1e-12)
+
+    def at(a: float) -> float:
+        return bound(Fraction(reading(a))) if math.isfinite(ask(curve, a)) else math.inf
+
+    orders = [1 + (first - 1) * 2.0**j for j in range(_DOUBLINGS)]
+    here = bound(order) if math.isfinite(ask(curve, float(order))) else math.inf
+    return min(here, at(_least_place(at, orders)))
+
+
+def _least_place(value: Callable[[float], float], places: list[float]) -> float:
+    """Return about the place of the least value, between neighbours of the best of some places."""
+    best = min(range(len(places)), key=lambda j: value(places[j]))
+    low, high = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
+    tried = [places[best]]
+    for _ in range(_ROUNDS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        tried += [left, right]
+        low, high = (low, right) if value(left) <= value(right) else (left, high)
+    return min(tried, key=value)
 
 
 def expected_runs(*, eta: Number, gamma: Number) -> float:

@@ -206,3 +206,23 @@ def test_wrong_parameters_are_refused() -> None:
         repeat_and_select_renyi(curve=lambda order: order, order=1, eta=1, gamma=0.1)
     with pytest.raises(ValueError, match=r"^times must be a positive whole number, got 0$"):
         repeat_fixed(epsilon=1, times=0)
+
+
+@pytest.mark.parametrize("eta", [0, 1, -0.5])
+@pytest.mark.parametrize("gamma", [0.5, 0.1, 1e-3])
+@pytest.mark.parametrize("rho", [1e-4, 0.01, 0.5])
+@pytest.mark.parametrize("order", [1.5, 8, 50])
+def test_the_best_of_gaussian_runs_has_a_closed_form(
+    eta: float, gamma: float, rho: float, order: float
+) -> None:
+    """With divergences rho times the order, the best other order is sqrt(ln(1/gamma) / rho)."""
+    runs = math.log(expected_runs(eta=eta, gamma=gamma))
+
+    def closed(a: float) -> float:
+        b = max(math.sqrt(-math.log(gamma) / rho), 1.0)
+        drawn = (b - 1) * rho - math.log(gamma) / b
+        return a * rho + (1 + eta) * drawn + runs / (a - 1)
+
+    best = max(order, 1 + math.sqrt(runs / rho))
+    found = repeat_and_select_renyi(curve=lambda a: a * rho, order=order, eta=eta, gamma=gamma)
+    assert closed(best) * (1 - 1e-12) <= found <= closed(best) * (1 + 1e-6)
