@@ -77,8 +77,8 @@ class Cumulants:
         """Return the masses of all parts in a row, each part tilted to a total of 1."""
         exponents = tilt * self._losses + self._log_mass
         exponents -= np.repeat(logs, self._lengths)
-        np.exp(exponents, out=exponents)
-        return exponents
+        found: Floats = np.exp(exponents, out=exponents)
+        return found
 
     def deviation(self, tilt: float) -> float:
         """Return the standard deviation of the tilted sum."""

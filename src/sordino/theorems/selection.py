@@ -16,8 +16,9 @@ from typing import Literal
 from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.rational import Number, positive, positive_whole, probability
 from sordino.exact.rounding import reading
+from sordino.privacy.order_search import Curve, ask
 from sordino.theorems.arguments import one_of, read_amount, read_signed, rounded
-from sordino.theorems.renyi import Curve, ask, renyi_to_delta
+from sordino.theorems.renyi import renyi_to_delta
 
 _OTHER_ORDERS = [1.0, *(1 + 2.0 ** (j / 4) for j in range(-24, 81))]
 _DOUBLINGS = 12

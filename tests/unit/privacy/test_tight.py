@@ -9,6 +9,7 @@ import pytest
 
 from sordino.privacy import losses
 from sordino.privacy.fit import calibrate
+from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.loss import Loss
 from sordino.theorems.explain import explain_composition
 from sordino.theorems.optimal import optimal
@@ -88,8 +89,7 @@ def test_the_delta_of_small_samples_is_small(sigma: float) -> None:
 def test_gaussians_add_up_to_one_gaussian(uses: int, delta: float) -> None:
     parts = uses * losses.gaussian(sigma=50) + losses.gaussian(sigma=20)
     ratio = Fraction(uses, 2500) + Fraction(1, 400)
-    whole = losses.gaussian(sigma=1, sensitivity=1).parts[0][0]
-    whole = type(whole)(variance=Fraction(1), squared_sensitivity=ratio)
+    whole = ContinuousGaussian(variance=Fraction(1), squared_sensitivity=ratio)
     assert parts.epsilon(delta=delta) == whole.epsilon(delta=delta)
     assert parts.delta(epsilon=1) == whole.delta(epsilon=1)
     bracket = parts.pld().epsilon(delta=delta)
