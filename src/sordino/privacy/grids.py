@@ -74,6 +74,13 @@ class Aim:
             return (found - math.log(self.delta)) / tilt
         return found - tilt * self.epsilon
 
+    def normal_tilt(self, variance: float) -> float:
+        """Return about the best tilt for a normal loss of this variance."""
+        least = 1 / math.sqrt(variance)
+        if self.delta is not None:
+            return max(math.sqrt(-2 * math.log(self.delta) / variance), least)
+        return max(self.epsilon / variance - 0.5, least)
+
     def tail(self, uses: int, cost: float | None = None) -> float:
         """Return what may be cut off each use."""
         if self.delta is not None:
@@ -132,9 +139,9 @@ def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
 
     steps = _Steps(parts, tail)
     masses, cumulants = make(steps.first())
+    if len(parts) > _MANY_PARTS:  # so many losses together are nearly normal
+        return Grid(masses, times, cumulants, aim.normal_tilt(cumulants.deviation(0.0) ** 2))
     tilt = best_tilt(cumulants, aim)
-    if len(parts) > _MANY_PARTS:
-        return Grid(masses, times, cumulants, tilt)
     if aim.delta is None:
         tail = aim.tail(uses, aim.cost(cumulants.total(tilt), tilt))
     step = masses[0].step
