@@ -37,6 +37,7 @@ _MOST_USES = 10**9  # beyond, the rounding of the transforms hides everything
 _LARGEST_LOG = 600.0
 _SUMS = 4e-9  # relative error of two sums of up to 2**22 positive doubles, one inside the other
 _TRIES = 4
+_MANY = 48  # different losses, for which another try takes long
 _HIDDEN = 1e-5  # of delta: a larger error of the transforms asks for another tilt
 _WEAKER = 4.0
 _MOVES = np.array([1e-15, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.5])  # to the safe side
@@ -228,9 +229,9 @@ def _epsilon_at(rest: Sequence[Part], aim: Aim, reverse: bool, lower: bool) -> f
         composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=tilt)
         epsilon, well = _crossing(composed, _uses(rest), delta, lower)
         found = max(found, epsilon) if lower else min(found, epsilon)
-        if well:
-            break
         seen = 0.0 < epsilon < math.inf
+        if well or (seen and len(rest) > _MANY):
+            break
         other = best_tilt(grid.cumulants, Aim(epsilon=epsilon)) if seen else tilt / _WEAKER
         tilt = other if other < tilt * (1 - _TURN) else tilt / _WEAKER
         if window_points(grid.cumulants, tilt, grid.step) > MOST_WINDOW:

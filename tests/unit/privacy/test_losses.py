@@ -147,7 +147,6 @@ def test_no_way_to_complete_a_table_has_a_larger_loss() -> None:
         ([1.5, -0.5], [0.5, 0.5], r"p\[1\] must be a number that is not negative"),
         ([], [], "p must add up to 1"),
         ([1], [0.5, 0.5], "same number of outcomes, got 1 and 2"),
-        ([0.5, 0.5], [0.5, 0.5], "p and q are equal"),
     ],
 )
 def test_what_is_no_table_is_refused(p: list[float], q: list[float], message: str) -> None:

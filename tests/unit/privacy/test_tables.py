@@ -118,7 +118,6 @@ def test_rho_of_very_many_losses_is_taken_from_the_largest() -> None:
 @pytest.mark.parametrize(
     ("p", "q", "message"),
     [
-        (pmf(1, 1), pmf(1, 1), "p and q are equal"),
         (pmf(1, 0), pmf(0, 1), "no outcome in common"),
         (pmf(1, 1), pmf(1, 1, 1), "same number of outcomes"),
         ((Fraction(1, 2),), pmf(1), "p must be a tuple of Fractions that add up to 1"),
