@@ -12,8 +12,7 @@ import pytest
 from tests.house.tree import ROOT
 
 PAGE = ROOT / "docs" / "notes.md"
-WAITING = {43}
-NUMBERS = [number for number in range(1, 128) if number not in WAITING]
+ITEMS = 127
 HEAD = re.compile(r"^(?:## Note (\d{3}):.*|\*\*(\d+)\. (.+?)\*\*)", re.MULTILINE)
 SHOWN = re.compile(r"^```pycon\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONTENTS = re.compile(r"^\| \[(\d{3})\]\(#([\w-]+)\) \|.*\| (\d+) to (\d+) \|$", re.MULTILINE)
@@ -55,6 +54,12 @@ def compares(item: Item) -> bool:
     )
 
 
+def crashes(text: str) -> list[str]:
+    """Return the errors that a page shows and that are no refusals: those come with a reason."""
+    raised = [example.exc_msg for example in examples(text) if example.exc_msg]
+    return [message for message in raised if not re.match(r"ValueError: \w", message)]
+
+
 def failures(text: str) -> str:
     """Run all examples from top to bottom and return what differs from what is written."""
     report: list[str] = []
@@ -68,11 +73,15 @@ def written() -> str:
 
 
 def test_the_page_has_all_items_in_order() -> None:
-    assert [item.number for item in items(written())] == NUMBERS
+    assert [item.number for item in items(written())] == list(range(1, ITEMS + 1))
 
 
 def test_every_item_compares_an_output() -> None:
     assert [item.number for item in items(written()) if not compares(item)] == []
+
+
+def test_every_error_is_a_refusal() -> None:
+    assert crashes(written()) == []
 
 
 def test_every_title_is_there_once_in_a_note() -> None:
@@ -103,7 +112,7 @@ def test_the_contents_lead_to_the_items_of_each_note() -> None:
         assert first <= item.number <= last
     ends = [int(number) for row in rows for number in row[2:]]
     assert ends == sorted(ends)
-    assert (ends[0], ends[-1]) == (1, 127)
+    assert (ends[0], ends[-1]) == (1, ITEMS)
 
 
 def test_an_item_without_a_comparison_is_noticed() -> None:
@@ -116,6 +125,13 @@ def test_an_item_without_a_comparison_is_noticed() -> None:
         (3, False),
         (4, True),
     ]
+
+
+def test_an_error_that_is_no_refusal_is_noticed() -> None:
+    page = "```pycon\n>>> x\nTraceback (most recent call last):\n{}\n```\n"
+    assert crashes(page.format("ValueError: epsilon must be positive")) == []
+    for message in ("ImportError: no such name", "ValueError", "ValueError: ..."):
+        assert crashes(page.format(message)) == [f"{message}\n"]
 
 
 def test_an_output_that_differs_is_noticed() -> None:
