@@ -26,8 +26,13 @@ class Item(NamedTuple):
 
 
 def examples(text: str) -> list[doctest.Example]:
-    parser = doctest.DocTestParser()
-    return [example for block in SHOWN.findall(text) for example in parser.get_examples(block)]
+    """Return the examples of all blocks, each with the line of the text that it stands on."""
+    parser, shown = doctest.DocTestParser(), []
+    for block in SHOWN.finditer(text):
+        for example in parser.get_examples(block[1]):
+            example.lineno += text.count("\n", 0, block.start(1))
+            shown.append(example)
+    return shown
 
 
 def items(text: str) -> list[Item]:
@@ -136,5 +141,7 @@ def test_an_error_that_is_no_refusal_is_noticed() -> None:
 
 def test_an_output_that_differs_is_noticed() -> None:
     assert failures("```pycon\n>>> abs(-1)\n1\n```\n") == ""
-    assert "Expected:\n    2\nGot:\n    1\n" in failures("```pycon\n>>> abs(-1)\n2\n```\n")
+    wrong = failures("one\n\n```pycon\n>>> abs(-1)\n2\n```\n")
+    assert "Expected:\n    2\nGot:\n    1\n" in wrong
+    assert ", line 4, in " in wrong
     assert "ZeroDivisionError" in failures("```pycon\n>>> x = 1 / 0\n```\n")
