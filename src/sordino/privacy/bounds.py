@@ -12,7 +12,6 @@ from sordino.exact.rounding import reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.calibrate import least_epsilon
 from sordino.privacy.concentrated import Concentrated
-from sordino.privacy.currency import epsilon_from_renyi
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.failures import Failures
@@ -25,7 +24,7 @@ from sordino.privacy.repeated import different_epsilon, repeated_delta
 from sordino.privacy.response import KaryResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import PmfPair
-from sordino.privacy.zcdp import delta_from_rho
+from sordino.privacy.zcdp import delta_from_rho, epsilon_from_renyi
 
 Parts = Sequence[tuple[Leaf, int]]
 

@@ -9,20 +9,19 @@ from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
-from sordino.exact.balls import Ball, ball, round_up
 from sordino.exact.rational import Number, is_integer, positive, written
 from sordino.exact.rounding import reading, up, up_as_printed
-from sordino.privacy.splitting import without_failures
 from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
 from sordino.privacy.leaf import Relation
 from sordino.privacy.normal_pairs import squared_mu
+from sordino.privacy.splitting import without_failures
+from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 
 Kind: TypeAlias = Literal["epsilon", "rho", "renyi", "gdp"]
 
 NANO = 10**9  # this many nano-units are one
 ATTO = 10**18  # deltas are counted in so many parts of 1
 LARGEST_ORDER = 10**6
-_HALVINGS = 60
 _ROOTS = Context(prec=40)
 _PURE_TO_MU = Decimal("1.2534")  # the root of pi / 2: mu over epsilon, for small ones
 _ROUND_DOWN, _ROUND_UP = Context(prec=4, rounding=ROUND_DOWN), Context(prec=4, rounding=ROUND_UP)
@@ -254,68 +253,6 @@ class Price:
             raise TypeError(f"a price goes with another price, not with {type(other).__name__}")
         if other.currency != self.currency:
             raise ValueError(f"prices in {self.currency} and in {other.currency} do not add up")
-
-
-def epsilon_from_rho(*, rho: Fraction, delta: Fraction) -> float:
-    """Return an epsilon such that whatever is rho-zCDP is (epsilon, delta)-private.
-
-    >>> epsilon_from_rho(rho=Fraction(1, 10), delta=Fraction(1, 10**6))
-    2.141938928385474
-
-    Guarantee:
-        Neighbours: those of the rho that came in.
-        Loss: epsilon for this delta, for every mechanism that is rho-zCDP.
-        Numerics: every order gives a valid bound; a nearly best one is found with doubles, and its
-            bound is rounded up from a certified ball.
-        Proof: docs/proofs/budgets.md, theorem 3 (Canonne, Kamath, Steinke 2020).
-    """
-    if rho == 0:
-        return 0.0
-    order = 1 + Fraction(math.exp(_log_of_best(_log(rho), _minus_log(delta))))
-    return epsilon_from_renyi(renyi=order * rho, order=order, delta=delta)
-
-
-def epsilon_from_renyi(*, renyi: Fraction, order: Fraction, delta: Fraction) -> float:
-    """Return an epsilon that goes with delta when one Rényi divergence is at most ``renyi``.
-
-    >>> epsilon_from_renyi(renyi=Fraction(1), order=Fraction(16), delta=Fraction(1, 10**6))
-    1.6716562679107285
-
-    Guarantee:
-        Neighbours: those of the divergence that came in.
-        Loss: epsilon for this delta, for every mechanism whose Rényi divergence of this order is
-            at most ``renyi``, both ways round.
-        Numerics: rounded up, from a certified ball.
-        Proof: docs/proofs/budgets.md, theorem 3 (Canonne, Kamath, Steinke 2020).
-    """
-    rest = order - 1
-
-    def formula() -> Ball:
-        return ball(renyi) + ball(rest / order).log() - ball(delta * order).log() / ball(rest)
-
-    return max(0.0, round_up(formula))
-
-
-def _log_of_best(log_rho: float, log_slack: float) -> float:
-    """Solve rho x^2 + ln(1 + x) = ln(1/delta) for x, the best order less 1, by halving in ln x."""
-    wanted = max(log_slack, 1e-300)
-    high = min((math.log(wanted) - log_rho) / 2, 700.0)
-    low = min(high, math.log(wanted)) - 1
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        reached = math.exp(2 * middle + log_rho) + math.log1p(math.exp(middle))
-        low, high = (middle, high) if reached < wanted else (low, middle)
-    return high
-
-
-def _log(x: Fraction) -> float:
-    """Return about the logarithm, also of what is no double any more."""
-    return math.log(x.numerator) - math.log(x.denominator)
-
-
-def _minus_log(delta: Fraction) -> float:
-    """Return about the logarithm of 1/delta, also very close to 1."""
-    return -math.log1p(-float(1 - delta)) if 2 * delta > 1 else -_log(delta)
 
 
 def _at_least(order: Fraction) -> float:

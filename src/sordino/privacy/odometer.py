@@ -15,8 +15,9 @@ from sordino.privacy.budget import (
     prices_together,
     same_neighbours,
 )
-from sordino.privacy.currency import ATTO, NANO, PURE, ZCDP, Price, Priceable, epsilon_from_rho
+from sordino.privacy.currency import ATTO, NANO, PURE, ZCDP, Price, Priceable
 from sordino.privacy.leaf import Relation
+from sordino.privacy.zcdp import epsilon_from_rho
 
 
 class Odometer:

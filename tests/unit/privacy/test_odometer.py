@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sordino.privacy.currency import epsilon_from_rho
 from sordino.privacy.odometer import Odometer
 from sordino.privacy.pure import Approximate, Pure
+from sordino.privacy.zcdp import epsilon_from_rho
 from tests.unit.privacy.stated import Stated, concentrated, pure
 
 MILLIONTH = Fraction(1, 10**6)

@@ -3,7 +3,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class AllGraphs:
         return np.flatnonzero(least == self.numbers).tolist()
 
 
-def smoothed(within: list[float], beta: float) -> float:
+def smoothed(within: Sequence[float], beta: float) -> float:
     """Return the largest faded A(k)."""
     return max(value * math.exp(-beta * k) for k, value in enumerate(within))
 
