@@ -144,6 +144,7 @@ def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
     tilt = best_tilt(cumulants, aim)
     if aim.delta is None:
         tail = aim.tail(uses, aim.cost(cumulants.total(tilt), tilt))
+        masses, cumulants = make(steps.first())  # grids are compared that end at the same place
     step = masses[0].step
     for _ in range(_ROUNDS):
         if aim.reached(aim.cost(cumulants.total(tilt), tilt), unbounded(masses, times)):
@@ -155,7 +156,8 @@ def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
             break
         masses, cumulants = make(finer)
         after = cumulants.total(tilt)
-        excess, most = before - after, aim.fineness(after, tilt)
+        # A bound that is no profile of any pair may fall as well as rise on a coarser grid.
+        excess, most = abs(before - after), aim.fineness(after, tilt)
         step = finer
         if excess <= most:
             break
