@@ -230,6 +230,11 @@ def _aside(parts: Parts) -> tuple[Failures, Fraction, Leaf] | None:
     return Failures(deltas), bound, rest[0][0]
 
 
+def is_sampled(leaf: Leaf) -> bool:
+    """Tell whether a leaf is that of a sample."""
+    return isinstance(plain(leaf), PoissonSubsampled | FixedSizeSubsampled)
+
+
 def knows_more_than_profiles(parts: Parts) -> bool:
     """Tell whether Rényi divergences may say more than profiles do.
 

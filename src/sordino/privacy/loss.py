@@ -25,6 +25,7 @@ from sordino.privacy.bounds import (
     by_sums,
     delta_by_orders,
     delta_by_responses,
+    is_sampled,
     knows_more_than_profiles,
     set_aside,
     set_aside_delta,
@@ -37,6 +38,7 @@ from sordino.privacy.related import Related, plain
 from sordino.privacy.zcdp import delta_from_rho
 
 _MANY_PARTS = 256  # beyond so many different leaves the distribution alone is used
+_LOW_ORDER = Fraction(65, 64)
 _VERSION = 1  # of the JSON of a loss; what a version means never changes
 
 
@@ -141,7 +143,7 @@ class Loss:
             found = min(found, by_rho(self.rho, delta=target), set_aside(self.parts, delta=target))
         if found == math.inf:
             found = by_sums(self.parts, delta=target)
-        if found == math.inf or self._may_have_better_orders():
+        if self._has_an_order() if found == math.inf else self._may_have_better_orders():
             found = min(found, by_orders(lambda order: self.renyi(order=order), delta=target))
         return found
 
@@ -207,7 +209,16 @@ class Loss:
         return len(self.parts) <= _MANY_PARTS
 
     def _may_have_better_orders(self) -> bool:
-        return self._are_few() and knows_more_than_profiles(self.parts)
+        """Tell whether Rényi orders may be better; a divergence of a sample takes too long."""
+        return (
+            self._are_few()
+            and knows_more_than_profiles(self.parts)
+            and not any(is_sampled(leaf) for leaf, _ in self.parts)
+        )
+
+    def _has_an_order(self) -> bool:
+        """Tell whether the divergence of a low order is finite, without which that of none is."""
+        return math.isfinite(self.renyi(order=_LOW_ORDER))
 
     def __repr__(self) -> str:
         """Write the leaves with how often each is used."""

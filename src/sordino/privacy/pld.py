@@ -225,6 +225,8 @@ def _epsilon_at(rest: Sequence[Part], aim: Aim, reverse: bool, lower: bool) -> f
     if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
         return aim.floor
     tilt, found = grid.tilt, 0.0 if lower else math.inf
+    if lower:  # what lies one step before the largest loss must not vanish beside it
+        tilt = min(tilt, _LARGEST_LOG / grid.step)
     for _ in range(_TRIES):
         composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=tilt)
         epsilon, well = _crossing(composed, _uses(rest), delta, lower)

@@ -148,3 +148,25 @@ def test_the_least_noise_of_a_sample_is_found() -> None:
     )  # fmt: skip
     assert found.parts[0][1] == 1
     assert (1000 * found).delta(epsilon=1) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("loss", "delta"),
+    [
+        (losses.pure(epsilon=1), 1e-6),
+        (9 * losses.pure(epsilon=1), 1e-7),
+        (3 * losses.laplace(epsilon=1), 1e-6),
+        (5 * losses.approximate(epsilon=1, delta=1e-9) + 3 * losses.laplace(epsilon=1), 1e-7),
+    ],
+)
+def test_lower_ends_are_close_where_the_largest_loss_is_likely(loss: Loss, delta: float) -> None:
+    bracket = loss.pld().epsilon(delta=delta)
+    assert bracket.upper * (1 - 1e-5) <= bracket.lower <= bracket.upper
+
+
+def test_samples_beside_an_envelope_have_no_worse_epsilon_than_sums() -> None:
+    sampled = losses.subsampled(losses.pure(epsilon=0.3), rate=0.01)
+    both = sampled + losses.exponential(epsilon=0.1)
+    assert both.epsilon(delta=1e-6) <= sampled.epsilon(delta=5e-7) + 0.1
+    beside = sampled + losses.approximate(epsilon=0.4, delta=1e-5)
+    assert both.epsilon(delta=0) < beside.epsilon(delta=1e-6) == math.inf
