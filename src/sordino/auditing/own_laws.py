@@ -87,15 +87,17 @@ def point_law(mechanism: Quantiles) -> Callable[[Any], Law]:
 def key_law(mechanism: KeySelection) -> Callable[[Any], Law]:
     """Return the law of what is told of one key that so many units have.
 
-    Where the noisy count is told it has Laplace noise of rate epsilon, and -1 stands for no count.
+    Where the noisy count is told it has Laplace noise, of a rate that all keys of a unit share, and
+    -1 stands for no count.
     """
+    rate = float(mechanism.epsilon / mechanism.moves)
 
     def law(units: Any) -> Law:
         kept = mechanism.probability(units)
         if mechanism.threshold is None:
             return {True: kept, False: 1 - kept}
         places = range(mechanism.threshold, mechanism.threshold + 2 * _REACH)
-        tails = _at_least(np.array(places) - units, float(mechanism.epsilon)) if units else None
+        tails = _at_least(np.array(places) - units, rate) if units else None
         told = [0.0] * len(places) if tails is None else (-np.diff([*tails, 0.0])).tolist()
         return {-1: 1 - sum(told)} | dict(zip(places, told, strict=True))
 

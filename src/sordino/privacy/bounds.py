@@ -231,7 +231,10 @@ def _aside(parts: Parts) -> tuple[Failures, Fraction, Leaf] | None:
 
 
 def is_sampled(leaf: Leaf) -> bool:
-    """Tell whether a leaf is that of a sample."""
+    """Tell whether a leaf is that of a sample.
+
+    Guarantee: none needed; public inputs only.
+    """
     return isinstance(plain(leaf), PoissonSubsampled | FixedSizeSubsampled)
 
 

@@ -63,7 +63,7 @@ class TopK:
     >>> m, m.step, m.loss.epsilon(delta=0)
     (TopK(k=10, sensitivity=1, epsilon=1, monotone=True), Fraction(1, 10), 1.0)
     >>> TopK(k=10, sensitivity=1, epsilon=1, delta=1e-6, monotone=True).step
-    Fraction(142789, 1000000)
+    Fraction(149801, 1000000)
 
     Guarantee:
         Neighbours: any change to the data that moves the scores as stated.
