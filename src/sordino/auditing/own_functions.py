@@ -154,7 +154,7 @@ def _values() -> Iterator[Case]:
 
     yield Case("choose_in", Exponential, ranked, _LOW, _HIGH, 1.0)
     yield Case("choose_in, a line with a base", Exponential, on_line, _LOW, _HIGH, 1.0)
-    yield Case("choose_in, a line with scores that fall", Exponential, falling, (0,), (1,), 1.0)
+    yield Case("choose_in, scores that fall", Exponential, falling, (0,), (1,), 1.0)
     yield Case("best_price", PermuteAndFlip, price, (3, 4), (3, 4, 5), 1.0)
     yield Case("median", Quantiles, middle, _LOW, _HIGH, 1.0)
     yield Case("quantiles, joint", Quantiles, quarters("joint"), _LOW, _HIGH, 1.0)

@@ -57,12 +57,15 @@ ZERO_IS_ALLOWED: set[Callable[..., object]] = {
     GAUSSIAN.loss.epsilon,
 }
 
+LESS_IS_ALLOWED: set[Callable[..., object]] = {LAPLACE.loss.delta, GAUSSIAN.loss.delta}
+
 CASES = [
     pytest.param(call, name, value, id=f"{call.__qualname__}-{name}-{label}")
     for call, arguments in GOOD.items()
     for name in [*arguments, *MORE.get(call, [])]
     for label, value in {**HOSTILE, "0": 0}.items()
     if not (label == "0" and call in ZERO_IS_ALLOWED)
+    and not (label == "-1" and call in LESS_IS_ALLOWED)
     and not (label == "None" and call is Gaussian and name != "sensitivity")
 ]
 
