@@ -33,7 +33,7 @@ def check_law(found: CloseLaw, p: Law, q: Law, epsilon: float, delta: Fraction) 
     assert sum(law) == 1
     assert min(law) >= 0
     assert all(y <= found.odds * z for y, z in zip(law, q, strict=True))
-    assert math.log(found.odds) <= epsilon * (1 + 1e-15)
+    assert math.log1p(float(found.odds - 1)) <= epsilon * (1 + 1e-15)
     assert found.distance == distance(p, law) <= delta
 
 
@@ -44,7 +44,7 @@ def check_pair(found: ClosePair, p: Law, q: Law, epsilon: float, delta: Fraction
     for y, z in zip(one, other, strict=True):
         assert y <= found.odds * z
         assert z <= found.odds * y
-    assert math.log(found.odds) <= epsilon * (1 + 1e-15)
+    assert math.log1p(float(found.odds - 1)) <= epsilon * (1 + 1e-15)
     assert found.distances == (distance(p, one), distance(q, other))
     assert max(found.distances) <= delta / (1 + found.odds)
 
