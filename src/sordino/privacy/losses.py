@@ -246,8 +246,9 @@ def pmfs(p: Iterable[Number], q: Iterable[Number]) -> Loss:
     """Return the loss of a mechanism from the probabilities of its outcomes for two neighbours.
 
     Floats are read as the decimals they print as. If those do not quite add up to 1, by at most
-    1e-12, what is missing goes to the outcome, and what is too much is taken from the outcome, that
-    makes p and q the easiest to tell apart: so no other way to complete them has a larger loss.
+    1e-12, what is missing goes to one outcome, and what is too much is taken from one. The loss is
+    that of these completed laws: another way to complete them may have a larger one, so state
+    fractions that add up wherever that could matter.
 
     >>> pmfs([2 / 3, 1 / 3], [1 / 3, 2 / 3]).epsilon(delta=0)
     0.6931471805599455
