@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.timing import best_of
-from sordino.exact.hashing import keyed_hash
-from sordino.sensitivity.bounding import bound_contributions
+from sordino.contributions.bounding import bound_contributions
+from sordino.randomness.hashing import keyed_hash
 
 Column = npt.NDArray[Any]
 
@@ -72,7 +72,7 @@ def run(console: Console) -> int:
 
 _MEMORY = f"""
 import numpy as np
-from sordino.sensitivity.bounding import bound_contributions
+from sordino.contributions.bounding import bound_contributions
 def peak():  # of this process alone; getrusage would count the parent's too
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024

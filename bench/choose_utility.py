@@ -14,7 +14,7 @@ from rich.table import Table
 
 from bench import choose_peers as peers
 from sordino.mechanisms.choose import Exponential, NoisyMax, PermuteAndFlip
-from sordino.mechanisms.choose.quantile import Quantiles
+from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

@@ -20,18 +20,18 @@ from rich.progress import track
 from rich.table import Table
 
 from bench.timing import undisturbed
+from sordino.catalog import checks as declare
+from sordino.catalog.model import Catalog
 from sordino.errors import BudgetExceeded
 from sordino.ledger import rules
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.rules import Note, Wanted
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import terms_of
 from sordino.privacy import losses
 from sordino.privacy.currency import NANO
 from sordino.privacy.loss import Loss
-from sordino.query import declare
-from sordino.query.catalog import Catalog
 
 ROUNDS, ANSWERS, WARM = 9, 200, 1_500
 UNSYNCED = 25  # rounds without syncs, which take little time

@@ -16,7 +16,7 @@ from rich.table import Table
 import sordino as so
 from bench import peers
 from bench.timing import best_of
-from sordino.exact.samplers import Sampler, discrete_gaussian, discrete_laplace
+from sordino.randomness.samplers import Sampler, discrete_gaussian, discrete_laplace
 
 VALUES = 8_000_000
 SINGLES = 200_000

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from sordino import dbapi, local, sensitivity, theorems
     from sordino.answer import Answer
     from sordino.auditing import assert_private, audit, replay, verify_law
-    from sordino.exact.hashing import fresh_secret
+    from sordino.contributions.bounding import bound_contributions
     from sordino.mechanisms import Gaussian, Laplace, smooth
     from sordino.mechanisms.bounds import PrivateBounds, private_bounds
     from sordino.mechanisms.choose import (
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
         top_k,
     )
     from sordino.mechanisms.constant import Constant
-    from sordino.mechanisms.partitions import KeySelection, select_keys
+    from sordino.mechanisms.keys.selection import KeySelection, select_keys
     from sordino.mechanisms.propose_test_release import ProposeTestRelease, check_distance
     from sordino.privacy import (
         Budget,
@@ -115,8 +115,8 @@ if TYPE_CHECKING:
         compose,
         losses,
     )
+    from sordino.randomness.hashing import fresh_secret
     from sordino.sensitivity import Neighbours, Units, why
-    from sordino.sensitivity.bounding import bound_contributions
     from sordino.sensitivity.neighbours import add_remove, replace_one
     from sordino.session import Session, table
     from sordino.session import open_catalog as open  # noqa: A004 - so.open reads best
@@ -125,7 +125,7 @@ else:
     _HOMES = {
         "sordino.answer": ("Answer",),
         "sordino.auditing": ("assert_private", "audit", "replay", "verify_law"),
-        "sordino.exact.hashing": ("fresh_secret",),
+        "sordino.randomness.hashing": ("fresh_secret",),
         "sordino.mechanisms": ("Gaussian", "Laplace", "smooth"),
         "sordino.mechanisms.bounds": ("PrivateBounds", "private_bounds"),
         "sordino.mechanisms.choose": (
@@ -136,14 +136,14 @@ else:
             "quantiles", "revenues", "top_k",
         ),
         "sordino.mechanisms.constant": ("Constant",),
-        "sordino.mechanisms.partitions": ("KeySelection", "select_keys"),
+        "sordino.mechanisms.keys.selection": ("KeySelection", "select_keys"),
         "sordino.mechanisms.propose_test_release": ("ProposeTestRelease", "check_distance"),
         "sordino.privacy": (
             "Budget", "Filter", "Loss", "Odometer", "calibrate", "classic_sigma", "compose",
             "losses",
         ),
         "sordino.sensitivity": ("Neighbours", "Units", "why"),
-        "sordino.sensitivity.bounding": ("bound_contributions",),
+        "sordino.contributions.bounding": ("bound_contributions",),
         "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
         "sordino.session": ("Session", "open", "table"),
         "sordino.theorems.explain": ("explain_composition",),

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from sordino.errors import SordinoError
-from sordino.ledger import forks
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.stores.sqlite import forks
 from tests.attack import ledger_laws as own
 from tests.attack.ledger_laws import Lab, place_of
 from tests.contract import test_following as following

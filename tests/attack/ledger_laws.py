@@ -23,15 +23,14 @@ import pytest
 
 from sordino.answer.codec import to_bytes
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger import place as places_of_files
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
-from sordino.ledger.postgres import PostgresStore
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.postgres.store import PostgresStore
+from sordino.ledger.stores.sqlite import files as places_of_files
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import verify
 from sordino.session.session import Session
-from sordino.testing.faults import FaultyEngine, FaultyStore, Point, kill_at, send
 from tests.contract import test_ledger_tables as tables
 from tests.contract import test_ledgers as laws
 from tests.contract.ledgers import KEY, Place, allowed, left, places, shares
@@ -41,6 +40,7 @@ from tests.ledger import test_power_loss as power
 from tests.ledger.disk import Disk, Fault, error, full
 from tests.ledger.history import Death, History
 from tests.ledger.workers import Counted, Frame, declared, open_book, planned
+from tests.support.faults import FaultyEngine, FaultyStore, Point, kill_at, send
 from tests.unit.ledger import test_chain as chains
 from tests.unit.ledger import test_sqlite as files
 from tests.unit.ledger import test_verify as verifying

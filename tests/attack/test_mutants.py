@@ -12,11 +12,10 @@ from fractions import Fraction
 
 import pytest
 
+from sordino.cache import Kept, Shelf
+from sordino.catalog.model import Limits
 from sordino.errors import QueryError
-from sordino.exact.shelf import Kept, Shelf
-from sordino.query.catalog import Limits
-from sordino.query.sql import parse
-from sordino.testing.trace import look, prepare
+from sordino.sql.parse import parse
 from tests.attack.mutants.engine import ENGINE
 from tests.attack.mutants.noisy import NOISY
 from tests.attack.mutants.public import PUBLIC
@@ -26,6 +25,7 @@ from tests.attack.neighbours.lab import QUESTIONS, lab_schema, lab_world
 from tests.attack.neighbours.releases import release_faults
 from tests.reference.bounded import bounded_reference
 from tests.reference.rows import Cut
+from tests.support.trace import look, prepare
 
 MUTANTS = {**ENGINE, **PUBLIC, **NOISY}
 HOSTILE = (

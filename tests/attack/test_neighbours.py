@@ -14,15 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError
-from sordino.testing.trace import prepare
 from tests.attack.neighbours.campaign import Tally, campaign, one_world, only_prepared
 from tests.attack.neighbours.data import frames, make_world
 from tests.attack.neighbours.dice import dice
 from tests.attack.neighbours.queries import CONSTRUCTS, make_question
 from tests.attack.neighbours.releases import release_faults
 from tests.attack.neighbours.schemas import make_schema
+from tests.support.trace import prepare
 
 TESTED, PIECES = 20_000, 40
 SOAKED, LONG_PIECES = 1_000_000, 400

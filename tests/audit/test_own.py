@@ -14,10 +14,10 @@ import pytest
 
 import sordino
 from sordino.auditing import Report, audit
-from sordino.auditing.own import Case, cases
-from sordino.auditing.own_functions import function_cases
-from sordino.auditing.own_local import local_cases
-from sordino.auditing.own_plans import LEAVERS, Question, _catalog, plan_cases, plans
+from sordino.auditing.own.functions import function_cases
+from sordino.auditing.own.local import local_cases
+from sordino.auditing.own.mechanisms import Case, cases
+from sordino.auditing.own.plans import LEAVERS, Question, _catalog, plan_cases, plans
 from sordino.auditing.questions import replay_question
 from sordino.local.numbers import NumberProtocol
 from sordino.local.protocol import Protocol

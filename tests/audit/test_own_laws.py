@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sordino import AboveThreshold, BestOf, KeySelection, Laplace, PrivateBounds, ProposeTestRelease
-from sordino.auditing import own_laws
+from sordino.auditing.own import laws as own_laws
 from sordino.mechanisms.smooth import Smooth
 from tests.contract import cases, releases
 from tests.unit.mechanisms import test_bounds as ends

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.auditing.laws import verify_gaussian, verify_law
-from sordino.auditing.pairs import Universe
+from sordino.auditing.blackbox.pairs import Universe
+from sordino.auditing.exact import verify_gaussian, verify_law
 from tests.audit import noise
 from tests.audit.fixture import Floats
 

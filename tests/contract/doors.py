@@ -21,21 +21,21 @@ from typing import Any
 
 import duckdb
 
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.engine.duckdb_sources import doors_of, sources_of
+from sordino.catalog import checks as declare
+from sordino.catalog.model import Catalog, Column, Frame, Limits, Source, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.duckdb.sources import doors_of, sources_of
 from sordino.errors import CatalogError, SealedError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
-from sordino.query import declare
-from sordino.query.catalog import Catalog, Column, Frame, Limits, Source, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
-from sordino.testing.trace import look, prepare
 from tests.attack.neighbours.check import exact_faults, public_faults
 from tests.attack.neighbours.dice import dice
 from tests.contract.law import ANY, Cell, identity, leaves
 from tests.contract.poisons import Pair, raws
 from tests.contract.sources import Held, Rows, Written, write
 from tests.engine.engines import RECEIPT
+from tests.support.trace import look, prepare, unsealed
 
 EVERY = 10**6  # rows of a person that count in full
 PEOPLE = 7
@@ -228,7 +228,7 @@ def _values(door: Door, engine: DuckdbEngine, kind: Type) -> dict[int, Any]:
     keys = (Key(number, "f", None), Key(value, "g", None))
     bounded = Bounded(scan, keys, Shares(rows=EVERY), (Cells((RowCount(),)),))
     try:
-        (part,) = engine.run(bounded, RECEIPT, salt=7).open()
+        (part,) = unsealed(engine.run(bounded, RECEIPT, salt=7))
     except SealedError:
         door.fault(f"{kind}: reading fails")
         return {}
@@ -303,7 +303,7 @@ def _compare_ids(door: Door, engine: DuckdbEngine, kind: Type) -> None:
     scan = Scan(f"{door.name}_{kind}", ((number, WHOLE),))
     bounded = Bounded(scan, (Key(number, "f", None),), shares, (Cells((RowCount(),)),))
     try:
-        (part,) = engine.run(bounded, RECEIPT, salt=7).open()
+        (part,) = unsealed(engine.run(bounded, RECEIPT, salt=7))
     except SealedError:
         door.fault(f"{kind}: reading ids fails")
         return

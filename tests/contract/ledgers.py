@@ -14,20 +14,20 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from sordino.catalog.checks import analyst
+from sordino.catalog.model import Analyst, Catalog, Purse
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.entry import FIELDS, Entry
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
-from sordino.ledger.postgres import PostgresStore
 from sordino.ledger.receipt import Receipt
-from sordino.ledger.sqlite import SqliteStore
-from sordino.ledger.sqlite_schema import ROOM
-from sordino.ledger.store import Store
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.postgres.store import PostgresStore
+from sordino.ledger.stores.protocol import Store
+from sordino.ledger.stores.sqlite.schema import ROOM
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import Terms, terms_of
 from sordino.ledger.verify import Verified, verify
 from sordino.privacy import Budget, losses
-from sordino.query.books import analyst
-from sordino.query.catalog import Analyst, Catalog, Purse
 
 KEY = b"a key that the owner keeps to herself"
 NANO = 10**9

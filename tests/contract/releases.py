@@ -20,9 +20,9 @@ from sordino import (
     ProposeTestRelease,
 )
 from sordino.mechanisms.bounds import _edge
-from sordino.mechanisms.partitions import Method, Selected
+from sordino.mechanisms.keys.optimal import Threshold
+from sordino.mechanisms.keys.selection import Method, Selected
 from sordino.mechanisms.smooth import PowerNoise, Smooth
-from sordino.mechanisms.thresholds import Threshold
 from sordino.privacy import Loss
 from sordino.sensitivity import smooth
 from tests.contract import choices

@@ -19,8 +19,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sordino.query.catalog import CsvFile, DuckdbTable, Frame, ParquetFile, Source
-from sordino.query.frames import to_arrow
+from sordino.catalog.frames import to_arrow
+from sordino.catalog.model import CsvFile, DuckdbTable, Frame, ParquetFile, Source
 from sordino.query.types import Type
 from tests.contract.poisons import (
     WORDS,

@@ -13,8 +13,8 @@ import pytest
 
 import sordino
 from sordino.mechanisms import CHOOSING
-from sordino.testing import Tape, replay
 from tests.contract.choices import EVERY, EXAMPLES, Choice, is_bounded_range, price
+from tests.support.tape import Tape, replay
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.exact.rounding import reading
+from sordino.numbers.rounding import reading
 from sordino.privacy.codec import leaf_from_json, leaf_to_json
 from sordino.privacy.dots import NUDGE, Masses, above, below
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf

@@ -11,6 +11,7 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 
+from sordino.catalog.model import Analyst, Catalog, Purse
 from sordino.errors import AnsweredError, BudgetExceeded, LedgerError
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Receipt
@@ -18,7 +19,6 @@ from sordino.ledger.terms import Terms, terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
 from sordino.privacy.currency import PURE, Price
-from sordino.query.catalog import Analyst, Catalog, Purse
 from tests.contract.ledgers import (
     NANO,
     Place,

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from sordino import Gaussian, Laplace
-from sordino.exact.samplers import discrete_gaussian, discrete_laplace
 from sordino.mechanisms import ADDING
-from sordino.mechanisms.grid import to_grid
-from sordino.testing import Tape, replay
+from sordino.mechanisms.additive import to_grid
+from sordino.randomness.samplers import discrete_gaussian, discrete_laplace
 from tests.contract.cases import (
     EVERY,
     EXAMPLES,
@@ -29,6 +28,7 @@ from tests.contract.cases import (
     weight_of,
     width_of,
 )
+from tests.support.tape import Tape, replay
 
 every = pytest.mark.parametrize("mechanism", EVERY, ids=repr)
 on_integers = pytest.mark.parametrize("mechanism", ON_INTEGERS, ids=repr)

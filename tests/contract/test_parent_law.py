@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, ForeignKey, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
-from sordino.query.catalog import Catalog, Column, ForeignKey, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.attack.neighbours.dice import dice
@@ -25,6 +25,7 @@ from tests.contract.law import identity
 from tests.contract.poisons import Pair, raws
 from tests.contract.sources import Held, Rows, every_held, write
 from tests.engine.engines import RECEIPT
+from tests.support.trace import unsealed
 
 LEAST = 1_000  # keys of each declared type
 LABELS = {
@@ -110,7 +111,7 @@ def counts(engine: DuckdbEngine, family: Family) -> list[int]:
     number, shares = Field("f", Type.INTEGER, "f"), Shares(rows=EVERY)
     scan = Scan(f"c{family.number}", ((number, WHOLE),))
     bounded = Bounded(scan, (Key(number, "f", None),), shares, (Cells((RowCount(),)),))
-    (part,) = engine.run(bounded, RECEIPT, salt=7).open()
+    (part,) = unsealed(engine.run(bounded, RECEIPT, salt=7))
     found = dict(zip(part.column("k0").to_pylist(), part.column("s0").to_pylist(), strict=True))
     return [int(found.get(n, 0)) // shares.steps for n in range(len(family.below))]
 

@@ -9,13 +9,13 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from sordino.exact.balls import ball, is_positive
-from sordino.exact.interval import exp_neg
 from sordino.local import Protocol, Server
-from sordino.testing import replay
+from sordino.numbers.balls import ball, is_positive
+from sordino.numbers.interval import exp_neg
 from tests.contract.protocols import EVERY, EXAMPLES, laws, report_of, support
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 every = pytest.mark.parametrize("protocol", EVERY, ids=repr)
 EPSILONS = (Fraction(0), Fraction(1, 20), Fraction(1, 2), Fraction(9, 10), Fraction(2))

@@ -17,9 +17,9 @@ import pytest
 import sordino
 from sordino import BestOf
 from sordino.mechanisms import ADDING, CHOOSING, RELEASING, smooth
-from sordino.testing import Tape, replay
 from tests.contract.releases import EVERY, EXAMPLES, Release
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Tape, replay
 
 Floats = npt.NDArray[np.float64]
 NAMES: dict[str, Any] = {**vars(smooth), "Fraction": Fraction}

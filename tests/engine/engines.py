@@ -9,13 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, Frame, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
 from sordino.privacy.budget import Budget
-from sordino.query.catalog import Catalog, Column, Frame, Table
 from sordino.query.tree import Field, Scan
 from sordino.query.types import Type
+from tests.support.trace import unsealed
 
 ENGINES: dict[str, Callable[..., DuckdbEngine]] = {"duckdb": DuckdbEngine}
 
@@ -64,7 +65,7 @@ def scan(name: str, types: Mapping[str, Type]) -> Scan:
 
 def rows_of(engine: DuckdbEngine, bounded: Bounded, *, salt: int = 7) -> list[set[Any]]:
     """Return each part as a set of tuples; what has a fraction would not be exact."""
-    parts = engine.run(bounded, RECEIPT, salt=salt).open()
+    parts = unsealed(engine.run(bounded, RECEIPT, salt=salt))
     return [{tuple(map(_plain, row.values())) for row in part.to_pylist()} for part in parts]
 
 

@@ -9,15 +9,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sordino.engine.bases import check_fit
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, DuckdbTable, ForeignKey, Table
+from sordino.engine.duckdb.door import check_fit
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.plan.bounded import Bounded, Cells, Distinct, RowCount, Shares, UnitCount
-from sordino.query.catalog import Catalog, Column, DuckdbTable, ForeignKey, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import ARROW, RECEIPT, rows_of
 from tests.engine.test_sources import values_of
+from tests.support.trace import unsealed
 
 COUNT = Cells((RowCount(),))
 UNITS = Cells((UnitCount(),))
@@ -240,7 +241,7 @@ def test_every_type_is_refused_or_read_whatever_it_holds(everything: Path, kind:
     for table in tables:
         rows, keys = Scan(table.name, ((field, "v"),)), (Key(field, "f", None),)
         bounded = Bounded(rows, keys, Shares(rows=1, alone=True), (COUNT,))
-        (part,) = engine.run(bounded, RECEIPT, salt=1).open()
+        (part,) = unsealed(engine.run(bounded, RECEIPT, salt=1))
         counts = part.column("s0").to_pylist()
         assert sum(counts) == len(TYPES[list(TYPES)[int(table.name[1:])]]) + 1
         assert part.column("k0").type == ARROW[kind]

@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, ParquetFile, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, UnitCount
-from sordino.query.catalog import Catalog, Column, ParquetFile, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, rows_of
+from tests.support.trace import unsealed
 
 PEOPLE = 12
 WHO, TEXT = Field("who", Type.INTEGER, "who"), Field("s", Type.TEXT, "s")
@@ -54,7 +55,7 @@ def counted(engine: DuckdbEngine, name: str, kind: Type) -> Counter[Any]:
     field = Field(name, kind, name)
     keys, shares = (Key(field, name, None),), Shares(rows=10**6)
     bounded = Bounded(Scan("t", ((field, name),)), keys, shares, (Cells((RowCount(),)),))
-    (part,) = engine.run(bounded, RECEIPT, salt=7).open()
+    (part,) = unsealed(engine.run(bounded, RECEIPT, salt=7))
     values = zip(part.column("k0").to_pylist(), part.column("s0").to_pylist(), strict=True)
     return Counter({value: int(many) // shares.steps for value, many in values})
 

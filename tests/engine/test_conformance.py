@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import sordino as so
-from sordino.engine.compile import compile_bounded
-from sordino.engine.dialect import DUCKDB
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.statement import compile_bounded
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import (
     Bounded,
     Cells,

@@ -18,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as so
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.csv.files import TEXT, iso_times, read_blocks, read_header
+from sordino.catalog.model import Catalog, Column, CsvFile, ForeignKey, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
-from sordino.query.catalog import Catalog, Column, CsvFile, ForeignKey, Table
-from sordino.query.csv_files import read_blocks, read_header
-from sordino.query.csv_values import TEXT, iso_times
 from sordino.query.types import Type
 from tests.engine.test_sources import values_of
 

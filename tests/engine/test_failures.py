@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine import duckdb as engine_module
-from sordino.engine.compile import Statement
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, ParquetFile, Table
+from sordino.engine.compile.statement import Statement
+from sordino.engine.duckdb import engine as engine_module
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
-from sordino.query.catalog import Catalog, Column, ParquetFile, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, catalog, frame, rows_of, scan, table

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.query.catalog import Catalog, Column, Frame, ParquetFile, Table
+from sordino.catalog.model import Catalog, Column, Frame, ParquetFile, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.query.types import Type
 
 SECRET = pa.table({"v": [1, 2, 3]})  # a variable that a replacement scan would find

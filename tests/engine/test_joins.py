@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import JOIN_ROWS, Bounded, Cells, Distinct, RowCount, Shares, Total
 from sordino.query.operations import call
 from sordino.query.tree import (

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, ParquetFile, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
 from sordino.plan.bounded import (
     COARSE,
@@ -30,7 +31,6 @@ from sordino.plan.bounded import (
     Total,
     UnitCount,
 )
-from sordino.query.catalog import Catalog, Column, ParquetFile, Table
 from sordino.query.operations import call
 from sordino.query.tree import Field, Key, Literal, PerUnit, Scan, UnitKind, UnitMeasure
 from sordino.query.types import Range, Type

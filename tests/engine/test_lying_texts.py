@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog import checks as declare
+from sordino.catalog.model import ForeignKey, ParquetFile, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import FINE, Bounded, Cells, RowCount, Shares, UnitCount
-from sordino.query import declare
-from sordino.query.catalog import ForeignKey, ParquetFile, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
-from sordino.testing.trace import look, prepare
 from tests.engine.engines import rows_of
 from tests.engine.footers import say_ends
+from tests.support.trace import look, prepare
 
 PEOPLE, TWICE = 12, 2
 PURSE = declare.purse(epsilon=1000)

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, ForeignKey, Frame, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import Bounded, Cells, Distinct, RowCount, Shares, Total, UnitCount
-from sordino.query.catalog import Catalog, Column, ForeignKey, Frame, Table
 from sordino.query.tree import (
     Field,
     JoinPublic,

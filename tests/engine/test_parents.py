@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, ForeignKey
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import FINE, Bounded, Cells, RowCount, Shares
-from sordino.query.catalog import Catalog, ForeignKey
 from sordino.query.tree import Scan
 from sordino.query.types import Type
 from tests.engine.engines import catalog, frame, rows_of, table

@@ -18,15 +18,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, Frame, ParquetFile, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, Total, UnitCount
-from sordino.query.catalog import Catalog, Column, Frame, ParquetFile, Table
 from sordino.query.operations import call
 from sordino.query.tree import Field, Key, Literal, Scan, Where
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, rows_of
 from tests.engine.test_sources import values_of
+from tests.support.trace import unsealed
 
 COUNT = Cells((RowCount(),))
 ALONE = Shares(rows=1, alone=True)
@@ -380,7 +381,7 @@ def test_the_other_schema_of_a_file_is_noticed_before_the_charge(tmp_path: Path)
     assert engine.catalog.tables[0].name == "t"
     pq.write_table(pa.table({"v": [1, 2]}), path)
     engine.prepare(bounded)
-    (part,) = engine.run(bounded, RECEIPT, salt=1).open()
+    (part,) = unsealed(engine.run(bounded, RECEIPT, salt=1))
     assert part.to_pylist() == [{"s0": 2}]
     engine.close()
 

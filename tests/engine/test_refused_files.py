@@ -23,10 +23,8 @@ from pyarrow.parquet.encryption import (
     KmsConnectionConfig,
 )
 
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.engine.duckdb_connection import Database
-from sordino.errors import CatalogError
-from sordino.query.catalog import (
+from sordino.catalog.frames import to_arrow
+from sordino.catalog.model import (
     Catalog,
     Column,
     CsvFile,
@@ -34,7 +32,9 @@ from sordino.query.catalog import (
     ParquetFile,
     Table,
 )
-from sordino.query.frames import to_arrow
+from sordino.engine.duckdb.connection import Database
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.errors import CatalogError
 from sordino.query.types import Type
 from tests.engine.test_sources import values_of
 

@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as so
-from sordino.engine import duckdb as duckdb_engine
-from sordino.engine import duckdb_connection
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.engine.duckdb_connection import Database
+from sordino.engine.duckdb import connection as duckdb_connection
+from sordino.engine.duckdb import engine as duckdb_engine
+from sordino.engine.duckdb.connection import Database
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.session.session import Session
 from tests.unit.session.clinic import written_later

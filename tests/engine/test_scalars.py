@@ -11,11 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from sordino.engine.dialect import DUCKDB
-from sordino.engine.scalars import Scope
-from sordino.engine.select import select
-from sordino.engine.writer import Writer
-from sordino.query.evaluate import evaluate
+from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.scalars import Scope
+from sordino.engine.compile.text import Writer, select
+from sordino.query.operations import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type
 from tests.engine.engines import frame

@@ -13,10 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.errors import CatalogError, SealedError
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
-from sordino.query.catalog import (
+from sordino.catalog.model import (
     Catalog,
     Column,
     CsvFile,
@@ -27,6 +24,9 @@ from sordino.query.catalog import (
     Source,
     Table,
 )
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.errors import CatalogError, SealedError
+from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import rows_of

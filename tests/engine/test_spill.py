@@ -7,7 +7,7 @@ import stat
 
 import pyarrow as pa
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.query.types import Type
 from tests.engine.engines import catalog, table
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, ParquetFile, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, UnitCount
-from sordino.query.catalog import Catalog, Column, ParquetFile, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, rows_of
@@ -32,6 +32,7 @@ from tests.engine.footers import (
     Struct,
     say_type,
 )
+from tests.support.trace import unsealed
 
 ALONE = Shares(rows=1, alone=True)
 UNITS = Bounded(Scan("t", ()), (), Shares(rows=1), (Cells((UnitCount(),)),))
@@ -51,7 +52,7 @@ def values(path: Path, kind: Type = Type.INTEGER) -> Counter[Any]:
         Scan("t", ((field, "v"),)), (Key(field, "v", None),), ALONE, (Cells((RowCount(),)),)
     )
     with opened(path, kind) as engine:
-        (part,) = engine.run(bounded, RECEIPT, salt=7).open()
+        (part,) = unsealed(engine.run(bounded, RECEIPT, salt=7))
     pairs = zip(part.column("k0").to_pylist(), part.column("s0").to_pylist(), strict=True)
     return Counter({value: int(many) for value, many in pairs})
 

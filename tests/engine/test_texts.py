@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, Frame, Table
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
-from sordino.query.catalog import Catalog, Column, Frame, Table
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT
+from tests.support.trace import unsealed
 
 COUNT = Cells((RowCount(),))
 _DIGITS = st.text("0123456789", min_size=1, max_size=20)
@@ -114,7 +115,7 @@ def test_text_is_read_by_rules_that_are_written_out(kind: Type, texts: list[str]
     field = Field("f", kind, "f")
     rows, keys = Scan("t", ((field, "v"),)), (Key(field, "f", None),)
     bounded = Bounded(rows, keys, Shares(rows=1, alone=True), (COUNT,))
-    (part,) = engine.run(bounded, RECEIPT, salt=1).open()
+    (part,) = unsealed(engine.run(bounded, RECEIPT, salt=1))
     engine.close()
     found = Counter({row["k0"]: row["s0"] for row in part.to_pylist()})
     assert found == Counter(map(RULES[kind], texts))
@@ -127,7 +128,7 @@ def test_no_two_texts_are_one_id(texts: list[str]) -> None:
     engine = DuckdbEngine(Catalog((table,)), threads=1)
     field, shares = Field("f", Type.INTEGER, "f"), Shares(rows=1_000)
     rows, keys = Scan("t", ((field, "v"),)), (Key(field, "f", None),)
-    (part,) = engine.run(Bounded(rows, keys, shares, (COUNT,)), RECEIPT, salt=1).open()
+    (part,) = unsealed(engine.run(Bounded(rows, keys, shares, (COUNT,)), RECEIPT, salt=1))
     engine.close()
     found = Counter({row["k0"]: row["s0"] // shares.steps for row in part.to_pylist()})
     ids = [text for text in texts if integer(text, is_id=True) is not None]

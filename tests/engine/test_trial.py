@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sordino as so
-from sordino.engine.compile import Statement
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.compile.statement import Statement
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError, SealedError, Unsupported
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Scan
@@ -129,7 +129,7 @@ def test_an_engine_whose_database_broke_answers_again(
         raise duckdb.FatalException("database has been invalidated")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sordino.engine.duckdb._answered", broken)
+        patch.setattr("sordino.engine.duckdb.engine._answered", broken)
         with pytest.raises(SealedError):
             engine.run(COUNT, RECEIPT, salt=1)
     first = engine.database

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sordino.query.refusals import CODES
+from sordino.sql.refusals import CODES
 from tests.house.tree import ROOT, SOURCES, name_of
 
 PAGE = ROOT / "docs" / "errors.md"
@@ -53,7 +53,7 @@ def test_codes_are_words_in_lower_case(source: Path) -> None:
 
 
 def test_no_code_of_a_refused_question_is_listed_in_vain() -> None:
-    query = [source for source in SOURCES if source.parent.name == "query"]
+    query = [source for source in SOURCES if {"query", "sql"} & set(source.parts)]
     used = {code for source in query for code in codes(source)}
     text = "".join(source.read_text("utf-8") for source in query)
     assert sorted(code for code in CODES if code not in used and f'"{code}"' not in text) == []

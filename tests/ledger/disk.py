@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 import apsw
 
-from sordino.ledger import place
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.receipt import Seen
-from sordino.ledger.sqlite_file import Driver
+from sordino.ledger.stores.sqlite import files as place
+from sordino.ledger.stores.sqlite.files import Driver
 
 SECTOR = 512
 Kind: TypeAlias = Literal["create", "write", "cut", "sync", "delete", "link", "folder", "mark"]

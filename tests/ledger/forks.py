@@ -20,8 +20,8 @@ from threading import Event, Thread
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.verify import verify
 from sordino.privacy import losses
-from sordino.testing.faults import end_process
 from tests.ledger.workers import PRICE, declared, open_book
+from tests.support.faults import end_process
 
 PEOPLE = "people"
 _LOSS = losses.pure(epsilon=PRICE).under("add_remove")

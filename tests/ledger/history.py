@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from sordino.ledger.entry import Entry
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.store import Pages
-from sordino.testing.faults import Point
+from sordino.ledger.stores.protocol import Pages
 from tests.ledger.workers import Frame
+from tests.support.faults import Point
 
 PEOPLE = "people"
 _BURNT = {  # the points at which a charge has been made, and its answer not yet kept

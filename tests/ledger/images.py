@@ -9,15 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from sordino.catalog.model import Analyst, Catalog, Purse
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import book_at, open_ledger
 from sordino.ledger.receipt import Receipt
-from sordino.ledger.sqlite import SqliteStore
-from sordino.ledger.sqlite_file import Driver
+from sordino.ledger.stores.sqlite.files import Driver
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import terms_of
 from sordino.privacy import Budget, losses
-from sordino.query.catalog import Analyst, Catalog, Purse
 from tests.ledger.disk import SECTOR, Event
 
 NAME, HEADS = "people.ledger", "people.ledger.heads"

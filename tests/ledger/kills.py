@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sordino.ledger.verify import verify
-from sordino.testing.faults import Point
 from tests.ledger.history import Death, History
 from tests.ledger.workers import READY, REFUSED, Worker, declared, frames, open_book, planned
+from tests.support.faults import Point
 
 RANDOM = "random"
 CHARGES = 60  # that a ledger can pay for; then the next one is begun

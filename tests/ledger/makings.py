@@ -25,14 +25,14 @@ from pathlib import Path
 
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Seen
-from sordino.ledger.sqlite import SqliteStore
-from sordino.ledger.sqlite_file import STANDARD, Driver
-from sordino.ledger.sqlite_schema import MIGRATIONS, SCHEMA
+from sordino.ledger.stores.sqlite.files import STANDARD, Driver
+from sordino.ledger.stores.sqlite.schema import MIGRATIONS, SCHEMA
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import losses
-from sordino.testing.faults import end_process, kill_at_statement, statements_of
 from tests.ledger.workers import PRICE, declared
+from tests.support.faults import end_process, kill_at_statement, statements_of
 
 PEOPLE = "people"
 STEP = (

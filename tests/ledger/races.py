@@ -20,12 +20,12 @@ from pathlib import Path
 from threading import Barrier, Lock, Thread
 from typing import NamedTuple
 
+from sordino.catalog.model import Catalog
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import losses
-from sordino.query.catalog import Catalog
 from tests.ledger.workers import PRICE, declared, open_book
 
 PEOPLE = "people"

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from sordino.errors import BudgetExceeded
-from sordino.ledger import place, sqlite, sqlite_file
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.sqlite import files as place
+from sordino.ledger.stores.sqlite import files as sqlite_file
+from sordino.ledger.stores.sqlite import store as sqlite
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import verify
 from tests.ledger.launch import launched
 from tests.unit.ledger.samples import in_file, in_memory, pay

@@ -22,15 +22,15 @@ import pytest
 
 import sordino as so
 from sordino.answer.codec import to_bytes
+from sordino.catalog.frames import frame_catalog
 from sordino.errors import LedgerError
 from sordino.ledger import anchor as anchors
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.sqlite import SqliteStore
-from sordino.ledger.sqlite_file import STANDARD, Driver
+from sordino.ledger.stores.sqlite.files import STANDARD, Driver
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
-from sordino.query.frames import frame_catalog
 from sordino.session.opening import open_catalog
 from tests.ledger.disk import Disk, Fault, error, full, no_entry, read_only
 from tests.ledger.images import dice

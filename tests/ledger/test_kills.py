@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from sordino.testing.faults import Point
 from tests.ledger.kills import RANDOM
 from tests.ledger.launch import launched
 from tests.postgres import Server
+from tests.support.faults import Point
 
 INSIDE = [point.name for point in Point if point not in (Point.PARSED, Point.SENT)]
 

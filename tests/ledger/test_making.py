@@ -18,8 +18,8 @@ import apsw
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger import place
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.sqlite import files as place
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import verify
 from tests.ledger.disk import Disk, Event, Fault, Kind, error, folder_watched, full
 from tests.ledger.images import NAME, PRICE, Replay, charge, dice, open_book

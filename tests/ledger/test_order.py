@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import sordino as so
+from sordino.catalog.frames import frame_catalog
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import terms_of
-from sordino.query.frames import frame_catalog
 from sordino.session.opening import open_catalog
 from tests.ledger.disk import Disk, Event
 

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger import place
+from sordino.ledger.stores.sqlite import files as place
 from sordino.ledger.verify import verify
 from tests.ledger.disk import Disk, Event, WatchedAnchor, folder_watched
 from tests.ledger.images import (

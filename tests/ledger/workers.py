@@ -16,23 +16,23 @@ import pyarrow as pa
 
 from sordino.answer import Answer
 from sordino.answer.codec import to_bytes
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.checks import analyst
+from sordino.catalog.frames import frame_catalog
+from sordino.catalog.model import Catalog
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.protocol import Engine
 from sordino.engine.sealed import Sealed
 from sordino.errors import BudgetExceeded
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.opening import open_store
 from sordino.ledger.receipt import Receipt
-from sordino.ledger.store import Store
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.protocol import Store
 from sordino.ledger.terms import terms_of
 from sordino.plan.plan import Plan
-from sordino.query.books import analyst
-from sordino.query.catalog import Catalog
-from sordino.query.frames import frame_catalog
 from sordino.session.session import Session
-from sordino.testing.faults import FaultyEngine, FaultyStore, Point, Reached, kill_at, send
+from tests.support.faults import FaultyEngine, FaultyStore, Point, Reached, kill_at, send
 
 REFUSED, NEVER, BROKEN = 3, 4, 5  # how a worker ends if it was not killed
 READY = b"!"  # sent once everything is open

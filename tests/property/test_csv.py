@@ -16,12 +16,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from sordino.catalog.csv import tokens as csv_tokens
+from sordino.catalog.csv.files import _lines_decoded, read_blocks, read_header
+from sordino.catalog.csv.options import BY_LINE, csv_file
+from sordino.catalog.model import Column, CsvFile
+from sordino.catalog.schemas import Malformed
 from sordino.errors import CatalogError
-from sordino.query import csv_tokens
-from sordino.query.catalog import Column, CsvFile
-from sordino.query.csv_files import _lines_decoded, read_blocks, read_header
-from sordino.query.csv_options import BY_LINE, csv_file
-from sordino.query.malformed import Malformed
 from sordino.query.types import Type
 
 NAMES = ("a", "b", "c")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sordino.errors import BudgetExceeded
-from sordino.exact.rounding import reading
+from sordino.numbers.rounding import reading
 from sordino.privacy.budget import Budget, Filter
 from sordino.privacy.currency import ATTO, NANO, PURE, ZCDP, Currency, one_order
 from sordino.privacy.odometer import Odometer

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.exact.rational import positive, written
-from sordino.exact.rounding import down, reading, up, up_as_printed
-from sordino.mechanisms.grid import from_grid, to_grid
+from sordino.mechanisms.additive import from_grid, to_grid
+from sordino.numbers.rational import positive, written
+from sordino.numbers.rounding import down, reading, up, up_as_printed
 
 typed = st.floats(min_value=1e-130, max_value=1e130)
 fractions = st.fractions(min_value=-(10**40), max_value=10**40)

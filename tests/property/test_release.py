@@ -9,10 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sordino.exact.blocks import Filled
-from sordino.exact.tables import Integers
-from sordino.mechanisms.additive import HIGHEST, LOWEST, release_integers, release_reals
-from sordino.mechanisms.grid import from_grid, to_grid
+from sordino.mechanisms.additive import (
+    HIGHEST,
+    LOWEST,
+    from_grid,
+    release_integers,
+    release_reals,
+    to_grid,
+)
+from sordino.randomness.raw import Filled
+from sordino.randomness.tables import Integers
 
 small = st.lists(st.integers(-(2**20), 2**20), min_size=30, max_size=30)
 noises = st.one_of(small, st.lists(st.integers(LOWEST, HIGHEST), min_size=30, max_size=30))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
+from sordino.catalog.model import Catalog
 from sordino.plan.bounded import (
     Bounded,
     Cells,
@@ -23,7 +24,6 @@ from sordino.plan.bounded import (
     UnitCount,
     Votes,
 )
-from sordino.query.catalog import Catalog
 from sordino.query.tree import Key
 from tests.reference.rows import Cut, Stored, rows_of, value_of
 

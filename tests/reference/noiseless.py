@@ -11,8 +11,8 @@ from sordino.plan.bounded import Ranks, Votes
 from sordino.plan.plan import Added, Chosen, Direct, Formula, Mean, Plan, Ranked, Spread
 from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
-from sordino.testing.trace import Exact, Group
 from tests.reference import scalars
+from tests.support.trace import Exact, Group
 
 Row: TypeAlias = tuple[Any, ...]
 

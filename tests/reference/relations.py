@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sordino.query.catalog import Catalog
+from sordino.catalog.model import Catalog
 from sordino.query.types import Type
 from tests.reference import scalars
 from tests.reference.expressions import AGGREGATES, Env, aggregate, evaluated

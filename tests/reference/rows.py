@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
+from sordino.catalog.model import Catalog, Table
 from sordino.plan.bounded import JOIN_ROWS
 from sordino.plan.limits import is_alone
-from sordino.query.catalog import Catalog, Table
 from sordino.query.tree import (
     Call,
     Derive,

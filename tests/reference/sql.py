@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import sqlglot
 from sqlglot import exp
 
-from sordino.query.catalog import Catalog
+from sordino.catalog.model import Catalog
 from tests.reference.expressions import Env, Outputs, aggregate, evaluated, is_aggregate
 from tests.reference.relations import Context, source
 from tests.reference.rows import Stored

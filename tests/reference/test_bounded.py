@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError
 from sordino.query.tree import PerUnit, Rows, Scan, UnitKind, Window
 from sordino.query.types import Type
-from sordino.testing.trace import Exact, look, prepare
 from tests.attack.neighbours.campaign import make_settings
 from tests.attack.neighbours.data import frames, make_world
 from tests.attack.neighbours.dice import dice
@@ -17,6 +16,7 @@ from tests.attack.neighbours.queries import make_question
 from tests.attack.neighbours.schemas import make_schema
 from tests.reference.bounded import Part_, bounded_reference
 from tests.reference.rows import Cut
+from tests.support.trace import Exact, look, prepare
 
 WORLDS, QUESTIONS = 30, 20
 

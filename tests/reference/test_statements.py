@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.query.catalog import Limits
+from sordino.catalog.model import Limits
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.query.tree import KeyRef
-from sordino.testing.trace import look, prepare
 from tests.attack.neighbours.dice import dice
 from tests.fixtures.hospital import DISEASES, REGIONS, filled, hospital
 from tests.fixtures.sql_cases import accepted
 from tests.reference.noiseless import Noiseless, slack_of
 from tests.reference.sql import evaluate
+from tests.support.trace import look, prepare
 
 NOTES = (None, "OK", " ok ", "abc", "abd x", "5", "3.5", "high fever", "a_b", "AxB", "2023-06-01")
 CITIES = ("ayton", "Beeford", "ceeham", "nowhere", None)

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from sordino.exact.entropy import UnsignedArray
+from sordino.randomness.entropy import UnsignedArray
 
 
 class SeededBits:

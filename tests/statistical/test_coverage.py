@@ -22,8 +22,8 @@ from sordino.plan.plan import Plan
 from sordino.release import Options, release
 from sordino.session import Session
 from sordino.session.opening import table
-from sordino.testing.tape import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 FALSE_ALARM = 1e-6
 WARDS = 24

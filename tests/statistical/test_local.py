@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binom, chi2
 
 from sordino.local import Hadamard, Hashing, Protocol, Response, Subset, Unary
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 ALPHA = 1e-6
 MANY = [

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from sordino.local.heavy import HeavyHitters
-from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 SURE = 1 - Fraction(1, 10**8)
 PROTOCOLS = [

@@ -14,9 +14,9 @@ from scipy.stats import binom, chi2
 from sordino.local.numbers import NumberProtocol
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
-from sordino.testing.tape import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 FALSE_ALARM = 1e-6
 Column = np.ndarray[Any, np.dtype[np.float64]]

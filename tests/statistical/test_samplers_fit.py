@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.special import chdtri, xlogy
 
-from sordino.exact.samplers import Sampler, discrete_gaussian, discrete_laplace, geometric
-from sordino.testing import replay
+from sordino.randomness.samplers import Sampler, discrete_gaussian, discrete_laplace, geometric
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 ALPHA = 1e-6
 CELLS = 200

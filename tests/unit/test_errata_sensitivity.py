@@ -14,7 +14,7 @@ import sordino as so
 from sordino import losses
 from sordino.mechanisms.smooth import CauchyNoise, LaplaceNoise, Smooth
 from sordino.sensitivity import check, local, smooth
-from sordino.testing import Words, replay
+from tests.support.tape import Words, replay
 from tests.unit.mechanisms.smooth.laws import law
 from tests.unit.sensitivity.brute import Data, Universe, check_smallest, distance
 from tests.unit.sensitivity.queries import norms, order_statistic

@@ -6,15 +6,189 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
-from typing import Any, overload
+from typing import Any, Literal, TypeAlias, overload
 
-from sordino.answer.charge import Charge
-from sordino.answer.column import Cell, Column
-from sordino.privacy.currency import Price
+from sordino.privacy.currency import Currency, Price
+from sordino.query.types import Type, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """The place of an answer in the ledger: its number, price, and what was left after it.
+
+    Guarantee: none needed; it depends on what was spent alone.
+    """
+
+    number: int
+    people: str
+    price: Price
+    slack: Fraction
+    left: Price
+    slack_left: Fraction
+    who: str = ""
+    head: str = ""  # the hash of the chain at this place
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``charge_from_json`` reads.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return {
+            "number": self.number,
+            "people": self.people,
+            "who": self.who,
+            "head": self.head,
+            "currency": self.price.currency.kind,
+            "order": None if self.price.currency.order is None else str(self.price.currency.order),
+            "price_nanos": self.price.nanos,
+            "left_nanos": self.left.nanos,
+            "delta_for_keys": str(self.slack),
+            "delta_for_keys_left": str(self.slack_left),
+        }
+
+
+def charge_from_json(data: dict[str, Any]) -> Charge:
+    """Read what ``Charge.to_json`` wrote.
+
+    Guarantee: none needed; public inputs only.
+    """
+    order = None if data["order"] is None else Fraction(data["order"])
+    currency = Currency(data["currency"], order)
+    return Charge(
+        number=int(data["number"]),
+        people=str(data["people"]),
+        price=Price(currency, int(data["price_nanos"])),
+        slack=Fraction(data["delta_for_keys"]),
+        left=Price(currency, int(data["left_nanos"])),
+        slack_left=Fraction(data["delta_for_keys_left"]),
+        who=str(data["who"]),
+        head=str(data["head"]),
+    )
+
+
+Held: TypeAlias = "Value | tuple[Value, ...]"  # a list where several candidates were chosen
+End: TypeAlias = "float | None"
+Kind: TypeAlias = Literal["key", "measure", "diagnostic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One number of an answer and how far off it may be.
+
+    With ``confidence`` the exact value lies from ``low`` to ``high``, which is within
+    ``half_width`` of ``value``. For keys, which are exact, and where nothing can be said, the other
+    fields are None. ``float(cell)`` and ``int(cell)`` are its value.
+
+    >>> print(Cell(value=1204, half_width=31.0, confidence=0.95, low=1173.0, high=1235.0))
+    1,204 ± 31
+
+    Guarantee: none needed; an answer is already private.
+    """
+
+    value: Held
+    half_width: End = None
+    confidence: float | None = None
+    low: End = None
+    high: End = None
+
+    def __str__(self) -> str:
+        from sordino.answer.render import plain, with_error  # which itself shows cells
+
+        if self.confidence is None:
+            return plain(self.value)
+        return " ".join(with_error(self.value, self.half_width, self.low, self.high))
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def _number(self) -> float:
+        if isinstance(self.value, int | float):
+            return self.value
+        raise TypeError(f"this cell holds no number, but {type(self.value).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its type is fixed by the question, whatever the data holds.
+
+    ``low`` and ``high`` are there for noisy numbers; an end is None where nothing can be said.
+    ``gap`` belongs to chosen values: with the confidence, a choice has at most so many rows less
+    than the best candidate.
+
+    Guarantee: none needed; an answer is already private.
+    """
+
+    title: str
+    type: Type
+    kind: Kind
+    values: tuple[Held, ...]
+    low: tuple[End, ...] | None = None
+    high: tuple[End, ...] | None = None
+    confidence: Fraction | None = None
+    gap: float | None = None
+    listed: bool = False
+
+    @property
+    def noisy(self) -> bool:
+        """Tell whether its numbers have error bars."""
+        return self.low is not None
+
+    @property
+    def half_widths(self) -> tuple[End, ...]:
+        """How far each value is from the farther end of its interval, rounded up."""
+        return tuple(self.cell(row).half_width for row in range(len(self.values)))
+
+    def cell(self, row: int) -> Cell:
+        """Return one cell.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        value = self.values[row]
+        if self.low is None or self.high is None or self.confidence is None:
+            return Cell(value)
+        low, high, sure = self.low[row], self.high[row], float(self.confidence)
+        if low is None or high is None or not isinstance(value, int | float):
+            return Cell(value, confidence=sure)
+        return Cell(value, half_width(value, low, high), sure, low, high)
+
+    def take(self, rows: list[int]) -> Column:
+        """Return the same column with some of its rows, in that order.
+
+        Guarantee: none needed; an answer is already private.
+        """
+        ends = [None if x is None else tuple(x[i] for i in rows) for x in (self.low, self.high)]
+        return Column(
+            self.title,
+            self.type,
+            self.kind,
+            tuple(self.values[i] for i in rows),
+            ends[0],
+            ends[1],
+            self.confidence,
+            self.gap,
+            self.listed,
+        )
+
+
+def half_width(value: float, low: float, high: float) -> float:
+    """Return how far a value is from the farther end of its interval, rounded up.
+
+    >>> half_width(10, 7.5, 12.0), half_width(0.5, 0.25, 0.75)
+    (2.5, 0.25)
+
+    Guarantee: none needed; an answer is already private.
+    """
+    far = max(high - value, value - low, 0.0)
+    exact = max(Fraction(high) - Fraction(value), Fraction(value) - Fraction(low))
+    return far if far >= exact else math.nextafter(far, math.inf)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,7 +284,7 @@ class Answer:
         return {column.title: column.cell(row) for column in self.columns}
 
     def __str__(self) -> str:
-        from sordino.answer.text import as_text  # only when shown, to keep start-up fast
+        from sordino.answer.render import as_text  # only when shown, to keep start-up fast
 
         return as_text(self)
 
@@ -119,7 +293,7 @@ class Answer:
         return f"<answer: {rows} {'row' if rows == 1 else 'rows'} of {titles}>"
 
     def _repr_html_(self) -> str:
-        from sordino.answer.html import as_html  # only when shown, to keep start-up fast
+        from sordino.answer.render import as_html  # only when shown, to keep start-up fast
 
         return as_html(self)
 

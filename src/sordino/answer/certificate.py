@@ -9,7 +9,7 @@ from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sordino.answer.numbers import printable, several
+from sordino.answer.render import printable, several
 from sordino.privacy.loss import loss_from_json
 
 if TYPE_CHECKING:

@@ -9,9 +9,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from sordino.answer.answer import Answer, canonical
-from sordino.answer.charge import charge_from_json
-from sordino.answer.column import Column, End, Held
+from sordino.answer.answer import Answer, Column, End, Held, canonical, charge_from_json
 from sordino.query.types import Type, Value
 
 _VERSION = 1  # what a version means never changes

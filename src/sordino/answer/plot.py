@@ -7,9 +7,8 @@ import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from sordino.answer.column import Column
-from sordino.answer.labels import distinct, key_texts, places
-from sordino.answer.numbers import plain, printable
+from sordino.answer.answer import Column
+from sordino.answer.render import distinct, key_texts, places, plain, printable
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer

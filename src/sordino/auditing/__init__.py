@@ -20,29 +20,28 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sordino.auditing.assertion import assert_private
-    from sordino.auditing.auditor import audit
-    from sordino.auditing.differences import Finding
-    from sordino.auditing.laws import verify_gaussian, verify_law
-    from sordino.auditing.pairs import Universe
+    from sordino.auditing.blackbox.auditor import audit
+    from sordino.auditing.blackbox.pairs import Universe
+    from sordino.auditing.blackbox.runner import batched
+    from sordino.auditing.exact import Verified, verify_gaussian, verify_law
     from sordino.auditing.questions import replay_question
-    from sordino.auditing.recording import Replayed, replay
+    from sordino.auditing.replays.differences import Finding
+    from sordino.auditing.replays.recording import Replayed, replay
     from sordino.auditing.report import Report
-    from sordino.auditing.running import batched
-    from sordino.auditing.verified import Verified
 else:
     _HOMES = {
-        "Finding": "differences",
-        "Replayed": "recording",
+        "Finding": "replays.differences",
+        "Replayed": "replays.recording",
         "Report": "report",
-        "Universe": "pairs",
-        "Verified": "verified",
+        "Universe": "blackbox.pairs",
+        "Verified": "exact",
         "assert_private": "assertion",
-        "audit": "auditor",
-        "batched": "running",
-        "replay": "recording",
+        "audit": "blackbox.auditor",
+        "batched": "blackbox.runner",
+        "replay": "replays.recording",
         "replay_question": "questions",
-        "verify_gaussian": "laws",
-        "verify_law": "laws",
+        "verify_gaussian": "exact",
+        "verify_law": "exact",
     }
 
     def __getattr__(name):

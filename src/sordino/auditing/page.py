@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from sordino.auditing.outcome import Outcome
-from sordino.auditing.report import shown
+from sordino.auditing.report import Outcome, shown
 
 if TYPE_CHECKING:
     from sordino.auditing.report import Report

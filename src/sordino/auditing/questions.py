@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from sordino.auditing.differences import Change, Finding, Kind, raised
-from sordino.auditing.opened import Exact, Group, Prepared, Shift, look, prepare
-from sordino.auditing.recording import Replayed
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.exact.rational import Number, positive
+from sordino.auditing.replays.differences import Change, Finding, Kind, raised
+from sordino.auditing.replays.recording import Replayed
+from sordino.catalog.model import Catalog
+from sordino.numbers.rational import Number, positive
 from sordino.plan.plan import Added, Release
-from sordino.query.catalog import Catalog
+from sordino.release.rehearsal import Exact, Group, Prepared, Shift, rehearse
 
 # What must be the same for all data, and what kind of finding it is if it is not.
 _PUBLIC: tuple[tuple[str, str, Kind], ...] = (
@@ -70,16 +69,10 @@ def _asked(
     catalog: Catalog, tables: Mapping[str, Any], sql: str, epsilon: Fraction, salt: int
 ) -> tuple[Prepared, Exact] | Exception:
     """Return what a question does before noise, or the error that it ends in."""
-    engine = DuckdbEngine(catalog)
     try:
-        for name, frame in tables.items():
-            engine.swap(name, frame)
-        prepared = prepare(engine, sql, epsilon=epsilon, salt=salt)
-        return prepared, look(engine, prepared, salt=salt)
+        return rehearse(catalog, tables, sql, epsilon=epsilon, salt=salt)
     except Exception as error:  # an error is an outcome like any other
         return error
-    finally:
-        engine.close()
 
 
 def _public(one: Prepared, other: Prepared) -> Iterator[Finding]:

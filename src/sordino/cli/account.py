@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sordino.cli.expression import read_losses
 from sordino.cli.shown import console_for
-from sordino.exact.rational import decimal_of
+from sordino.numbers.rational import decimal_of
 from sordino.privacy.loss import Loss, compose
 from sordino.theorems.explain import Explanation, explain_composition
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import typer
 
+from sordino.catalog.model import EVERYBODY, Catalog
 from sordino.cli.options import OWNER
 from sordino.ledger.ledger import check_name
-from sordino.query.catalog import EVERYBODY, Catalog
 
 
 def check_who(who: str) -> str:

@@ -16,8 +16,9 @@ from rich.console import Console
 
 import sordino as so
 from sordino.answer import Answer, Column
-from sordino.answer.cells import safe_cell
 from sordino.answer.codec import columns_to_json
+from sordino.answer.frames import safe_cell
+from sordino.catalog.toml import read_catalog
 from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.exits import INTERRUPTED
 from sordino.cli.history import SHORT
@@ -34,10 +35,9 @@ from sordino.cli.shown import (
     table_of,
 )
 from sordino.errors import BudgetExceeded, SordinoError
-from sordino.query.toml import read_catalog
 from sordino.release import Options
 from sordino.session import Left
-from sordino.session.asked import asked_of
+from sordino.session.identity import asked_of
 from sordino.session.session import Asked
 
 _THREE_DIGITS = Context(prec=3, rounding=ROUND_UP)

@@ -15,15 +15,15 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from sordino.answer.numbers import printable
+from sordino.answer.render import printable
 from sordino.auditing import audit as run_audit
-from sordino.auditing.outcome import Outcome
 from sordino.auditing.page import facts_of, page
+from sordino.auditing.report import Outcome
 from sordino.cli.audit_target import load, read_value
 from sordino.cli.exits import FAILED, INTERRUPTED
 from sordino.cli.shown import console_for
 from sordino.cli.shown import facts_of as listed
-from sordino.exact.rational import decimal_of
+from sordino.numbers.rational import decimal_of
 
 if TYPE_CHECKING:
     from sordino.auditing import Report

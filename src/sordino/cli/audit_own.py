@@ -14,11 +14,11 @@ from rich.text import Text
 
 import sordino
 from sordino.auditing import audit
-from sordino.auditing.outcome import Outcome
-from sordino.auditing.own import Case, cases
-from sordino.auditing.own_functions import function_cases
-from sordino.auditing.own_local import local_cases
-from sordino.auditing.own_plans import plan_cases, plans
+from sordino.auditing.own.functions import function_cases
+from sordino.auditing.own.local import local_cases
+from sordino.auditing.own.mechanisms import Case, cases
+from sordino.auditing.own.plans import plan_cases, plans
+from sordino.auditing.report import Outcome
 from sordino.cli.audit import bar, number, tell, write_page
 from sordino.cli.shown import console_for
 from sordino.cli.shown import facts_of as listed

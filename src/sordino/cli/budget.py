@@ -13,12 +13,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sordino.answer.numbers import printable
+from sordino.answer.render import printable
+from sordino.catalog.toml import read_catalog
 from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.reading import ledger_of, refusal_of
 from sordino.cli.shown import and_delta, console_for, facts_of, gauge
 from sordino.ledger.history import Part, Standing, Sum, standing
-from sordino.query.toml import read_catalog
 
 
 def budget(path: Path, *, who: str, as_json: bool) -> None:

@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sordino.answer.numbers import several
+from sordino.answer.render import several
+from sordino.catalog.doctor import Finding, Severity, mistake, sources_of
+from sordino.catalog.doctor import check as findings_of
+from sordino.catalog.draft import draft
+from sordino.catalog.model import Catalog
+from sordino.catalog.toml import read_all
 from sordino.cli.reading import refusal_of, unwritten_of
 from sordino.cli.shown import console_for
-from sordino.engine.duckdb_files import READER
+from sordino.engine.duckdb.files import READER
 from sordino.errors import CatalogError
-from sordino.query.catalog import Catalog
-from sordino.query.doctor import Finding, Severity, mistake, sources_of
-from sordino.query.doctor import check as findings_of
-from sordino.query.draft import draft
-from sordino.query.toml import read_all
 
 if TYPE_CHECKING:
     from sordino.engine.inspection import Inspection
@@ -145,7 +145,7 @@ def _mistake(path: Path, said: str) -> Finding:
 
 def _open(catalog: Catalog) -> None:
     """Open the sources as a question does, which reads no rows and refuses what cannot be asked."""
-    from sordino.engine.duckdb import DuckdbEngine  # the engine takes a while to load
+    from sordino.engine.duckdb.engine import DuckdbEngine  # the engine takes a while to load
 
     DuckdbEngine(catalog).close()
 

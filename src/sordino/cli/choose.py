@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.text import Text
 
 import sordino as so
-from sordino.answer.numbers import printable
-from sordino.exact.rational import decimal_of, written
+from sordino.answer.render import printable
 from sordino.mechanisms.choose.candidates import check_distinct
+from sordino.numbers.rational import decimal_of, written
 
 _RELATIONS = ("add_remove", "replace_one")
 _CONFIDENCE = Decimal("0.95")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sordino.catalog.checks import DEFAULT
 from sordino.errors import CatalogError
-from sordino.query.books import DEFAULT
 
 PATIENTS = 30_000
 DISEASES = ("asthma", "diabetes", "flu", "fracture", "migraine", "pneumonia")

@@ -48,7 +48,7 @@ def error_as_json(error: Exception) -> dict[str, object]:
 
 def words_of(error: Exception) -> str:
     """Return what an error says, a part of the question with it, so that no terminal obeys it."""
-    from sordino.answer.numbers import printable  # answers load numpy, which help does not need
+    from sordino.answer.render import printable  # answers load numpy, which help does not need
 
     return "\n".join(printable(line.replace("\t", " ")) for line in str(error).split("\n"))
 

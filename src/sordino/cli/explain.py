@@ -13,6 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 import sordino as so
+from sordino.catalog.model import Catalog
+from sordino.catalog.toml import read_catalog
 from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.history import SHORT
 from sordino.cli.question import Wish, read_sql
@@ -20,11 +22,9 @@ from sordino.cli.reading import check_target, ledger_of, refusal_of
 from sordino.cli.shown import console_for, facts_of, left_in_words, plain
 from sordino.errors import LedgerError
 from sordino.plan.explain import COLUMNS, RELEASES, Explanation
-from sordino.query.catalog import Catalog
-from sordino.query.toml import read_catalog
 from sordino.release import Options
-from sordino.session.asked import asked_of
-from sordino.session.left import left_of
+from sordino.session.budgets import left_of
+from sordino.session.identity import asked_of
 
 
 @dataclass(frozen=True, slots=True)

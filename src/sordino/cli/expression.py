@@ -9,7 +9,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 
-from sordino.exact.rational import decimal_of
+from sordino.numbers.rational import decimal_of
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 

@@ -15,14 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino.answer.codec import from_bytes, is_readable
-from sordino.answer.numbers import printable
+from sordino.answer.render import printable
+from sordino.catalog.toml import read_catalog
 from sordino.cli.reading import ledger_of
 from sordino.cli.shown import and_delta, console_for
 from sordino.ledger.entry import ATTO, Entry
 from sordino.ledger.history import currencies, entries
 from sordino.ledger.ledger import Ledger
 from sordino.privacy.currency import Currency, Price
-from sordino.query.toml import read_catalog
 
 SHORT = 8  # digits of a fingerprint
 

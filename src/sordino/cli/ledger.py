@@ -17,7 +17,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from sordino.answer.cells import safe_cell
+from sordino.answer.frames import safe_cell
+from sordino.catalog.toml import read_catalog
 from sordino.cli.history import in_words
 from sordino.cli.reading import check_there, ledger_of
 from sordino.cli.shown import console_for, show_facts
@@ -27,10 +28,9 @@ from sordino.ledger.history import currencies, with_answers
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.receipt import read_seen
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import Told, Verified
 from sordino.ledger.verify import verify as verify_all
-from sordino.query.toml import read_catalog
 
 _EVERY = 500  # entries between two movements of the bar
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeAlias
 
-from sordino.exact.rational import decimal_of
 from sordino.local.best import best, candidates
 from sordino.local.hadamard import Hadamard
 from sordino.local.hashing import Hashing
@@ -20,6 +19,7 @@ from sordino.local.protocol import Protocol
 from sordino.local.response import Response
 from sordino.local.subset import Subset
 from sordino.local.unary import Unary
+from sordino.numbers.rational import decimal_of
 
 AnyProtocol: TypeAlias = Protocol | NumberProtocol
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from sordino.answer.numbers import printable
+from sordino.answer.render import printable
 from sordino.cli.local_choice import AnyProtocol
 from sordino.local.protocol import Protocol
 

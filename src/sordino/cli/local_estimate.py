@@ -15,17 +15,17 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from sordino.answer.numbers import printable
+from sordino.answer.render import printable
 from sordino.cli.local_choice import AnyProtocol, as_text, name_of
 from sordino.cli.local_files import read_pieces, read_protocol
 from sordino.cli.local_shown import bar, check_picture, draw, percent, percents, rounded, sure
 from sordino.cli.shown import console_for, facts_of
-from sordino.exact.rational import decimal_of
 from sordino.local.estimate import Estimate, Line
 from sordino.local.mean import MeanEstimate, MeanServer
 from sordino.local.numbers import NumberProtocol
 from sordino.local.reports import Reports
-from sordino.local.server import Server
+from sordino.local.sides import Server
+from sordino.numbers.rational import decimal_of
 
 _MOST_LINES = 40  # in a terminal
 _MOST_PIPED = 10_000

@@ -12,9 +12,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from sordino.answer.numbers import printable
+from sordino.answer.render import printable
+from sordino.catalog.toml import read_catalog
 from sordino.cli.shown import console_for
-from sordino.query.toml import read_catalog
 from sordino.session.owner_log import OLDER, check_log
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from sordino.exact.rational import decimal_of
+from sordino.numbers.rational import decimal_of
 from sordino.session.session import Asked
 
 _STANDARD_INPUT = "-"

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sordino.catalog.model import Book, Catalog
 from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import check_never_made, open_ledger
-from sordino.query.catalog import Book, Catalog
-from sordino.session.needed import is_needed
-from sordino.session.owner_log import OLDER, path_of
+from sordino.session.owner_log import OLDER, is_needed, path_of
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 import sordino as so
-from sordino.answer.numbers import plain as brief
+from sordino.answer.render import plain as brief
+from sordino.catalog.model import Column
 from sordino.cli.analysts import check_who, note_stranger
 from sordino.cli.ask import answer_as_json, show_answer
 from sordino.cli.budget import show_budget
@@ -34,10 +35,9 @@ from sordino.cli.shown import (
 from sordino.errors import QueryError, SordinoError
 from sordino.ledger.history import entries, standing
 from sordino.plan.explain import Explanation
-from sordino.query.catalog import Column
 from sordino.release import Options
 from sordino.session import Left
-from sordino.session.asked import asked_of
+from sordino.session.identity import asked_of
 
 _SEEN = 20  # entries that are shown if nobody says how many
 _LISTED = 6  # keys of a column that are shown

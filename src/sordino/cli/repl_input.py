@@ -15,8 +15,8 @@ from types import ModuleType
 
 import typer
 
+from sordino.catalog.model import Catalog
 from sordino.cli.repl_words import DELIMITERS, completer
-from sordino.query.catalog import Catalog
 
 WORDS = ("quit", "exit", "help")  # commands that need no backslash
 PROMPT, CONTINUED = "sordino> ", "     ... "

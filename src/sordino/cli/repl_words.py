@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from sordino.query.catalog import Catalog, Table
+from sordino.catalog.model import Catalog, Table
+from sordino.query.operations import OPERATIONS
 
 DELIMITERS = " \t\n,()=<>+-*/'\";"
 _CLAUSES = (
@@ -17,9 +18,8 @@ _CLAUSES = (
 )
 _FUNCTIONS = (
     *("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "QUANTILE", "MODE", "TOP", "HISTOGRAM"),
-    *("VARIANCE", "STDDEV", "COUNT_IF", "CLAMP", "ABS", "FLOOR", "CEIL", "ROUND", "GREATEST"),
-    *("LEAST", "COALESCE", "NULLIF", "LOWER", "UPPER", "TRIM", "LENGTH", "SUBSTRING", "EXTRACT"),
-    *("DATE_TRUNC", "YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "HOUR", "CAST", "TRY_CAST"),
+    *("VARIANCE", "STDDEV", "COUNT_IF", "EXTRACT", "CAST", "TRY_CAST"),
+    *(row.sql.functions[0].name.upper() for row in OPERATIONS.values() if row.sql.functions),
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TABLE_NEXT = re.compile(r"\b(from|join)\s+\S*$", re.IGNORECASE)

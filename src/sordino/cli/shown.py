@@ -15,9 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino.answer import Answer, Column
-from sordino.answer.labels import key_texts
-from sordino.answer.numbers import printable
-from sordino.answer.text import shown_rows, with_bar
+from sordino.answer.render import key_texts, printable, shown_rows, with_bar
 from sordino.privacy.currency import Price
 from sordino.session import Left
 

@@ -12,7 +12,7 @@ def whole(*, least: int | None = None, most: int | None = None) -> Callable[[str
     def read(text: str | int) -> int:
         if isinstance(text, int):  # what holds if nothing was typed
             return text
-        from sordino.exact.rational import whole_of  # numpy is loaded only here
+        from sordino.numbers.rational import whole_of  # numpy is loaded only here
 
         try:
             number = whole_of("it", text)

@@ -7,11 +7,11 @@ from os import PathLike
 from types import TracebackType
 from typing import NoReturn, Unpack
 
+from sordino.catalog.model import Catalog
 from sordino.dbapi import errors
 from sordino.dbapi.cursor import Cursor, Terms, merged
 from sordino.dbapi.errors import InterfaceError, NotSupportedError, translated
 from sordino.ledger.ledger import Ledger
-from sordino.query.catalog import Catalog
 from sordino.session import Session, open_catalog
 from sordino.session.session import OWNER
 

@@ -9,8 +9,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral
 
-from sordino.query.sql import LONGEST
-from sordino.query.words import words
+from sordino.sql.parse import LONGEST
+from sordino.sql.tokens import words
 
 _MARKS = ("?", "?::")  # a mark before a cast is one word with it
 _APART = " \t\n\r(,)"  # signs that join nothing beside them

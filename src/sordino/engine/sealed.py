@@ -8,6 +8,23 @@ from typing import Generic, NoReturn, TypeVar
 T = TypeVar("T")
 
 
+class Key:
+    """What opens sealed values. There is one, and whoever takes it first keeps it."""
+
+    __slots__ = ()
+
+
+_KEY = Key()
+_untaken = [_KEY]
+
+
+def take_key() -> Key:
+    """Return the key, once; ``sordino.release`` takes it when it is imported."""
+    if not _untaken:
+        raise RuntimeError("the key to sealed values has been taken")
+    return _untaken.pop()
+
+
 class Sealed(Generic[T]):
     """Exact values that are not to be seen; only ``sordino.release`` opens them.
 
@@ -20,8 +37,10 @@ class Sealed(Generic[T]):
     def __init__(self, content: T) -> None:
         self.__content = content
 
-    def open(self) -> T:
+    def open(self, key: Key) -> T:
         """Return the content; noise must be added before any of it is shown."""
+        if key is not _KEY:
+            raise TypeError("sealed values are opened by the release alone")
         return self.__content
 
     def __repr__(self) -> str:

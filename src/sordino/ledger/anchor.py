@@ -16,8 +16,8 @@ from threading import Lock
 from weakref import WeakSet
 
 from sordino.errors import LedgerError
-from sordino.ledger.place import sync_folder
 from sordino.ledger.receipt import Seen, read_seen
+from sordino.ledger.stores.sqlite.files import sync_folder
 
 _PLACE = 512  # bytes, which a disk writes at once
 _DIGITS = 16

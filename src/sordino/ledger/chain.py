@@ -7,7 +7,7 @@ from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.entry import Digest, Entry, check_plain, first_hash, hash_of, hashed
 from sordino.ledger.receipt import Seen
-from sordino.ledger.store import Pages, Store
+from sordino.ledger.stores.protocol import Pages, Store
 
 
 class Chain:

@@ -6,15 +6,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sordino.catalog.model import Book, Catalog
 from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.receipt import Seen
-from sordino.ledger.sqlite import SqliteStore
-from sordino.ledger.store import Store
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.protocol import Store
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import terms_of
-from sordino.query.catalog import Book, Catalog
 
 _SHORTEST_KEY = 16  # bytes
 _ADDRESSES = ("postgresql://", "postgres://")
@@ -60,7 +60,7 @@ def open_store(place: Path | str, *, keyed: bool) -> Store:
     """
     if isinstance(place, Path):
         return SqliteStore(place, keyed=keyed)
-    from sordino.ledger.postgres import PostgresStore  # psycopg is an extra
+    from sordino.ledger.stores.postgres.store import PostgresStore  # psycopg is an extra
 
     return PostgresStore(place, keyed=keyed)
 

@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
-from sordino.exact.rational import written
 from sordino.ledger.entry import ATTO, Entry, Kind, new_entry
 from sordino.ledger.terms import Amount, Caps, Share
+from sordino.numbers.rational import written
 from sordino.privacy.currency import Currency, Price
 
 

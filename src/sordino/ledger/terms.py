@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from sordino.catalog.model import EVERYBODY, Analyst, Catalog, Purse
 from sordino.ledger.entry import ATTO, plain
 from sordino.privacy.budget import Budget
 from sordino.privacy.currency import Price
-from sordino.query.catalog import EVERYBODY, Analyst, Catalog, Purse
 
 
 class Amount(NamedTuple):

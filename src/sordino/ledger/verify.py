@@ -23,7 +23,7 @@ from sordino.ledger.entry import (
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Seen
 from sordino.ledger.rules import Note, Wanted
-from sordino.ledger.store import Pages
+from sordino.ledger.stores.protocol import Pages
 from sordino.ledger.terms import Amount, Caps, Share
 from sordino.privacy.currency import Currency, Price
 

@@ -2,7 +2,6 @@
 """The local model: each person randomizes, and nobody who counts need be trusted."""
 
 from sordino.local.best import best, candidates
-from sordino.local.client import Client
 from sordino.local.estimate import Estimate
 from sordino.local.hadamard import Hadamard
 from sordino.local.hashing import Hashing
@@ -15,7 +14,7 @@ from sordino.local.prefixes import Found
 from sordino.local.protocol import Protocol
 from sordino.local.reports import Reports, joined, read_reports
 from sordino.local.response import Response
-from sordino.local.server import Server
+from sordino.local.sides import Client, Server
 from sordino.local.subset import Subset
 from sordino.local.unary import Unary
 

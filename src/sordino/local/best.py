@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from sordino.exact.rational import Integer, Number, positive_whole
 from sordino.local.domain import read_domain
 from sordino.local.hadamard import Hadamard
 from sordino.local.hashing import Hashing
@@ -11,6 +10,7 @@ from sordino.local.protocol import Protocol
 from sordino.local.response import Response
 from sordino.local.subset import Subset
 from sordino.local.unary import Unary
+from sordino.numbers.rational import Integer, Number, positive_whole
 
 _CLOSE = 1.05  # times the least error counts as the least
 

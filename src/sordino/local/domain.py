@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.rational import is_integer
+from sordino.numbers.rational import is_integer
 
 Label: TypeAlias = "str | int | bool"
 Codes: TypeAlias = npt.NDArray[np.int64]

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import system
-from sordino.exact.finite import Coins
-from sordino.exact.rational import Number
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
 from sordino.local.response import is_below, number_of, tally_numbers
+from sordino.numbers.rational import Number
+from sordino.randomness.coins import Coins, below_many
+from sordino.randomness.entropy import system
 
 
 class Hadamard(Protocol):

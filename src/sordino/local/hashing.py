@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import system
-from sordino.exact.rational import Integer, Number, positive_whole
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
 from sordino.local.response import Response
+from sordino.numbers.rational import Integer, Number, positive_whole
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
+from sordino.randomness.coins import below_many
+from sordino.randomness.entropy import system
 
 PRIME = (1 << 31) - 1
 _BITS = 31

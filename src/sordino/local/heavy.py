@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import system
-from sordino.exact.rational import (
+from sordino.local.hashing import PRIME, Hashing, hashed
+from sordino.local.prefixes import Promises, WordServer
+from sordino.local.randomizer import Encoder, Randomizer
+from sordino.local.words import Numbers, Symbols, Words
+from sordino.numbers.rational import (
     Integer,
     Number,
     confidence_level,
@@ -21,12 +23,9 @@ from sordino.exact.rational import (
     probability,
     written,
 )
-from sordino.local.hashing import PRIME, Hashing, hashed
-from sordino.local.prefixes import WordServer
-from sordino.local.promises import Promises
-from sordino.local.randomizer import Encoder, Randomizer
-from sordino.local.words import Numbers, Symbols, Words
 from sordino.privacy.loss import Loss
+from sordino.randomness.coins import below_many
+from sordino.randomness.entropy import system
 
 _MOST_CANDIDATES = 1 << 22
 

@@ -11,17 +11,16 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import system
-from sordino.exact.finite import Coins
-from sordino.exact.rational import Integer, Number, is_integer, positive_whole, written
 from sordino.local.domain import Codes
-from sordino.local.odds import odds_of, read_epsilon
 from sordino.local.protocol import Protocol
+from sordino.local.randomizer import odds_of, read_epsilon
 from sordino.local.reports import Reports, read_reports
 from sordino.local.response import Response
-from sordino.local.server import Server
+from sordino.local.sides import Server
+from sordino.numbers.rational import Integer, Number, is_integer, positive_whole, written
 from sordino.privacy.loss import Loss
+from sordino.randomness.coins import Coins, below_many
+from sordino.randomness.entropy import system
 
 _MARK = "sordino memory 1"
 _MOST_PEOPLE = 1 << 32

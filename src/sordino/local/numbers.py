@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.entropy import Bits, system
-from sordino.exact.rational import Integer, Number, brief, positive_whole, written
 from sordino.local.counting import Counts
 from sordino.local.mean import MeanServer
 from sordino.local.randomizer import AT_ONCE, Encoder, Randomizer
 from sordino.local.response import is_below, number_of, tally_numbers
 from sordino.local.scale import Places, Scale, read_scale, read_values
+from sordino.numbers.rational import Integer, Number, brief, positive_whole, written
+from sordino.randomness.entropy import Bits, system
 
 STEPS = 256
 

@@ -8,15 +8,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import Bits
-from sordino.exact.finite import Coins
-from sordino.exact.rational import Integer, Number
 from sordino.local.numbers import STEPS, Channel, NumberProtocol
 from sordino.local.scale import Places
+from sordino.numbers.confidence import mean_limits
+from sordino.numbers.rational import Integer, Number
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
-from sordino.theorems.counts import mean_limits
+from sordino.randomness.coins import Coins, below_many
+from sordino.randomness.entropy import Bits
 
 _MARGIN = 1e-9  # more than the doubles of a limit can be off
 

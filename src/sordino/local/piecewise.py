@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy.typing as npt
 
-from sordino.exact.entropy import Bits
-from sordino.exact.finite import Finite
-from sordino.exact.rational import Integer, Number
-from sordino.exact.tables import Scratch, Table
+from sordino.local.mean import window_limits
 from sordino.local.numbers import STEPS, Channel, NumberProtocol
 from sordino.local.response import number_of
 from sordino.local.scale import Places
-from sordino.local.tails import window_limits
 from sordino.local.window import Window, best_window
+from sordino.numbers.rational import Integer, Number
+from sordino.randomness.coins import Finite
+from sordino.randomness.entropy import Bits
+from sordino.randomness.tables import Scratch, Table
 
 
 class Piecewise(NumberProtocol):

@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from sordino.exact.rational import (
+from sordino.local.counting import Counts
+from sordino.local.domain import Codes, Domain, Label, read_domain
+from sordino.local.randomizer import Randomizer
+from sordino.local.sides import Client, Server
+from sordino.numbers.confidence import mean_limits
+from sordino.numbers.rational import (
     Integer,
     Number,
     confidence_level,
@@ -22,12 +27,6 @@ from sordino.exact.rational import (
     positive_whole,
     written,
 )
-from sordino.local.client import Client
-from sordino.local.counting import Counts
-from sordino.local.domain import Codes, Domain, Label, read_domain
-from sordino.local.randomizer import Randomizer
-from sordino.local.server import Server
-from sordino.theorems.counts import mean_limits
 
 Channel = dict[Any, tuple[Fraction, ...]]
 

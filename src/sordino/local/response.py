@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import system
-from sordino.exact.finite import Coins, Finite
-from sordino.exact.rational import Integer, Number
-from sordino.exact.tables import BLOCK, Scratch, Table
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
+from sordino.numbers.rational import Integer, Number
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
+from sordino.randomness.coins import Coins, Finite, below_many
+from sordino.randomness.entropy import system
+from sordino.randomness.tables import BLOCK, Scratch, Table
 
 _LARGEST_TABLE = 1 << 12  # categories; for more a coin is tossed first
 

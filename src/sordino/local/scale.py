@@ -13,9 +13,9 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import Bits
-from sordino.exact.rational import Number, brief, finite, is_integer, positive_whole
+from sordino.numbers.rational import Number, brief, finite, is_integer, positive_whole
+from sordino.randomness.coins import below_many
+from sordino.randomness.entropy import Bits
 
 Places: TypeAlias = npt.NDArray[np.int64]
 

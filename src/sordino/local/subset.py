@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.coins import below_many
-from sordino.exact.entropy import Bits, system
-from sordino.exact.finite import Coins
-from sordino.exact.rational import Number
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
 from sordino.local.unary import are_rows, tally_rows
+from sordino.numbers.rational import Number
+from sordino.randomness.coins import Coins, below_many
+from sordino.randomness.entropy import Bits, system
 
 _AT_ONCE = 1 << 22  # places that are drawn together
 _MOST_LISTED = 1 << 14  # reports

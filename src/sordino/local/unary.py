@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.entropy import system
-from sordino.exact.finite import Coins
-from sordino.exact.rational import Number
 from sordino.local.counting import Counts
 from sordino.local.domain import Codes
-from sordino.local.odds import odds_of
 from sordino.local.protocol import Channel, Protocol
+from sordino.local.randomizer import odds_of
+from sordino.numbers.rational import Number
+from sordino.randomness.coins import Coins
+from sordino.randomness.entropy import system
 
 _AT_ONCE = 1 << 22  # bits that are drawn together
 _MOST_LISTED = 12  # categories of which all reports are listed

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.rational import Integer, positive_whole
 from sordino.local.response import number_of
+from sordino.numbers.rational import Integer, positive_whole
 
 LONGEST = 64  # letters of a word
 MOST_LETTERS = 4095

@@ -14,8 +14,8 @@ from sordino.mechanisms.choose import (
     TopK,
 )
 from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.keys.selection import KeySelection
 from sordino.mechanisms.laplace import Laplace
-from sordino.mechanisms.partitions import KeySelection
 from sordino.mechanisms.propose_test_release import ProposeTestRelease
 from sordino.mechanisms.smooth import Smooth
 

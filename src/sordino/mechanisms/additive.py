@@ -3,11 +3,19 @@
 
 What a value is, is decided by its type, and messages speak of types only, never of contents. Values
 that are missing, NaN or infinite are refused with a constant sentence.
+
+The public grid of a mechanism that releases real values.
+
+The step is a power of two, about 2**-40 of the noise. Values are rounded to the nearest multiple of
+it, ties to the even one, which can move two neighbours up to one step further apart per coordinate.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -15,8 +23,177 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.samplers import Sampler
-from sordino.mechanisms.grid import from_grid, to_grid
+from sordino.mechanisms.keys.optimal import Noise
+from sordino.numbers.balls import ball, round_up
+from sordino.numbers.rational import Number, covering, finite
+from sordino.randomness.samplers import Sampler
+
+MOST_COORDINATES = 2**16  # of one release of real values
+_NOISE_BITS = 40  # the noise is from 2**40 to 2**41 steps wide
+_LARGEST_EXPONENT = 960  # so that no multiple of the step that fits 64 bits overflows or underflows
+
+
+def exponent_for(squared_width: Fraction) -> int:
+    """Return the exponent of the step for noise whose squared width is given.
+
+    Guarantee: none needed; public inputs only.
+    """
+    exponent = _log2(squared_width) // 2 - _NOISE_BITS
+    if exponent > _LARGEST_EXPONENT:
+        raise ValueError("the noise on real values must be at most 2**1000 wide")
+    if exponent < -_LARGEST_EXPONENT:
+        raise ValueError("the noise on real values must be at least 2**-920 wide")
+    return exponent
+
+
+def l1_on_grid(sensitivity: Fraction, exponent: int) -> int:
+    """Return how many steps a vector can move in the L1 norm once it is rounded.
+
+    Guarantee:
+        Neighbours: any change that moves a vector of at most 2**16 reals by at most ``sensitivity``
+            in the L1 norm.
+        Loss: none by itself; the result bounds the shift of the rounded vector.
+        Numerics: exact.
+        Proof: docs/proofs/laplace.md, theorem 5.
+    """
+    return math.floor(sensitivity / Fraction(2) ** exponent) + MOST_COORDINATES
+
+
+def l2_on_grid(sensitivity: Fraction, exponent: int, coordinates: int) -> int:
+    """Return the square of how many steps a vector can move in the L2 norm once it is rounded.
+
+    Guarantee:
+        Neighbours: any change that moves a vector of at most ``coordinates`` reals by at most
+            ``sensitivity`` in the L2 norm.
+        Loss: none by itself; the result bounds the squared shift of the rounded vector.
+        Numerics: exact for one coordinate and for square numbers of them, else rounded up.
+        Proof: docs/proofs/gaussian.md, theorem 7.
+    """
+    steps = sensitivity / Fraction(2) ** exponent
+    if coordinates == 1:
+        return (math.floor(steps) + 1) ** 2
+    root = math.isqrt(coordinates - 1) + 1
+    return math.floor((steps + root) ** 2)
+
+
+def to_grid(x: float | Fraction | Decimal, exponent: int) -> int:
+    """Return the nearest whole number of steps, the even one at a tie, exactly.
+
+    >>> [to_grid(x, -1) for x in (0.25, 0.75, -0.75, 1e3, Fraction(7, 3))]
+    [0, 2, -2, 2000, 5]
+
+    Guarantee: none by itself; the shift of the result is bounded by ``l1_on_grid``, ``l2_on_grid``.
+    """
+    numerator, denominator = x.as_integer_ratio()
+    if exponent >= 0:
+        denominator <<= exponent
+    else:
+        numerator <<= -exponent
+    steps, rest = divmod(numerator, denominator)
+    if 2 * rest > denominator or (2 * rest == denominator and steps % 2):
+        steps += 1
+    return steps
+
+
+def from_grid(steps: int, exponent: int) -> float:
+    """Return the nearest double to a whole number of steps; the largest ones stand for all beyond.
+
+    >>> from_grid(3, -1), from_grid(-(10**400), 0)
+    (1.5, -1.7976931348623157e+308)
+
+    Guarantee: post-processing of a noisy value.
+    """
+    try:
+        return float(steps << exponent) if exponent >= 0 else steps / (1 << -exponent)
+    except OverflowError:
+        return sys.float_info.max if steps > 0 else -sys.float_info.max
+
+
+def _log2(x: Fraction) -> int:
+    """Return the logarithm to base 2, rounded down."""
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    return exponent if Fraction(2) ** exponent <= x else exponent - 1
+
+
+def written_real(x: Fraction) -> str:
+    """Write a real sensitivity the way a user would have typed it, with a decimal point.
+
+    >>> written_real(Fraction(1)), written_real(Fraction(1, 2))
+    ('1.0', '0.5')
+
+    Guarantee: none needed; public inputs only.
+    """
+    printed = float(x)
+    return repr(printed) if covering("sensitivity", printed) == x else repr(x)
+
+
+_HALF_STEP = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLaw:
+    """Noise on the multiples of a public step, in units of the value.
+
+    A float is exactly the number it is, because multiples of the step come out as floats. Every
+    number that is returned is rounded up, from certified balls.
+
+    >>> from sordino.mechanisms.keys.optimal import LaplaceNoise
+    >>> law = NoiseLaw(LaplaceNoise(Fraction(1)), Fraction(1, 2))
+    >>> round(law.pmf(0.5), 6), law.pmf(0.3), round(law.cdf(0.3), 6)
+    (0.170003, 0.0, 0.731059)
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    noise: Noise
+    step: Fraction
+
+    def pmf(self, x: Number) -> float:
+        """Return the probability that the noise is x; 0 beside the grid.
+
+        Guarantee: none needed; public inputs only.
+        """
+        place = _exact(x) / self.step
+        if place.denominator != 1:
+            return 0.0
+        return min(round_up(lambda: self.noise.mass(place.numerator)), 1.0)
+
+    def cdf(self, x: Number) -> float:
+        """Return the probability that the noise is at most x.
+
+        Guarantee: none needed; public inputs only.
+        """
+        # The noise is symmetric: being at most x is as likely as being at least -x.
+        start = -math.floor(_exact(x) / self.step)
+        return min(round_up(lambda: self.noise.tail(start)), 1.0)
+
+    @property
+    def variance(self) -> float:
+        """The variance, which is the mean of the squared noise."""
+        return round_up(lambda: self.noise.second_moment() * ball(self.step**2))
+
+    @property
+    def std(self) -> float:
+        """The root of the variance."""
+        return round_up(lambda: self.noise.second_moment().sqrt() * ball(self.step))
+
+    def expected_error(self, *, rounds: bool) -> float:
+        """Return the mean size of the error; values that are rounded first add half a step.
+
+        Guarantee: none needed; public inputs only.
+        """
+        more = self.step * _HALF_STEP if rounds else Fraction(0)
+        return round_up(lambda: self.noise.mean_size() * ball(self.step) + ball(more))
+
+
+def _exact(x: Number) -> Fraction:
+    """Read a finite number as exactly what it is."""
+    finite("x", x)
+    if isinstance(x, float | np.floating | Decimal | Fraction):
+        above, below = x.as_integer_ratio()
+        return Fraction(int(above), int(below))
+    return Fraction(int(x))
+
 
 Array: TypeAlias = npt.NDArray[Any]
 Integers: TypeAlias = npt.NDArray[np.int64]

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.balls import Ball, ball, ceiling
-from sordino.exact.entropy import Bits, system
-from sordino.exact.rational import (
+from sordino.numbers.balls import Ball, ball, ceiling
+from sordino.numbers.columns import is_missing, number_of, read_entries
+from sordino.numbers.rational import (
     Integer,
     Number,
     confidence_level,
@@ -22,12 +22,12 @@ from sordino.exact.rational import (
     positive_whole,
     written,
 )
-from sordino.exact.wheel import spin
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
-from sordino.sensitivity.bounds import read_number
+from sordino.randomness.entropy import Bits, system
+from sordino.randomness.selection import spin
+from sordino.sensitivity.arguments import read_number
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
-from sordino.sensitivity.reading import is_missing, number_of, read_entries
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Powers: TypeAlias = tuple[int, int]

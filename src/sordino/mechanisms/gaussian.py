@@ -11,9 +11,19 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 from weakref import ref
 
-from sordino.exact.balls import Ball, ball, is_positive
-from sordino.exact.normal import FARTHEST, tail, total
-from sordino.exact.rational import (
+from sordino.mechanisms.additive import (
+    MOST_COORDINATES,
+    NoiseLaw,
+    exponent_for,
+    l2_on_grid,
+    release_integers,
+    release_reals,
+    written_real,
+)
+from sordino.mechanisms.keys.optimal import GaussianNoise
+from sordino.numbers.balls import Ball, ball, is_positive
+from sordino.numbers.normal import FARTHEST, tail, total
+from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
@@ -25,18 +35,7 @@ from sordino.exact.rational import (
     probability,
     written,
 )
-from sordino.exact.rounding import up
-from sordino.exact.samplers import (
-    LARGEST_SCALE,
-    SMALLEST_SCALE,
-    SamplerAt,
-    discrete_gaussian,
-    no_sampler,
-)
-from sordino.mechanisms.additive import release_integers, release_reals
-from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l2_on_grid, written_real
-from sordino.mechanisms.noise_law import NoiseLaw
-from sordino.mechanisms.thresholds import GaussianNoise
+from sordino.numbers.rounding import up
 from sordino.privacy.calibrate import least, least_double
 from sordino.privacy.discrete_gaussian import (
     DiscreteGaussian,
@@ -46,6 +45,13 @@ from sordino.privacy.discrete_gaussian import (
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.vectors import FINE
+from sordino.randomness.samplers import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    SamplerAt,
+    discrete_gaussian,
+    no_sampler,
+)
 from sordino.sensitivity.norms import Sensitivity
 
 _WIDTHS = 1024  # that are kept, by the numbers they follow from

@@ -9,8 +9,18 @@ from functools import lru_cache
 from typing import Any
 from weakref import ref
 
-from sordino.exact.balls import Ball, ball, ceiling
-from sordino.exact.rational import (
+from sordino.mechanisms.additive import (
+    MOST_COORDINATES,
+    NoiseLaw,
+    exponent_for,
+    l1_on_grid,
+    release_integers,
+    release_reals,
+    written_real,
+)
+from sordino.mechanisms.keys.optimal import LaplaceNoise
+from sordino.numbers.balls import Ball, ball, ceiling
+from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
@@ -21,21 +31,17 @@ from sordino.exact.rational import (
     positive_whole,
     written,
 )
-from sordino.exact.rounding import down, up
-from sordino.exact.samplers import (
+from sordino.numbers.rounding import down, up
+from sordino.privacy.calibrate import least_double
+from sordino.privacy.discrete_laplace import DiscreteLaplace
+from sordino.privacy.loss import Loss, single
+from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
     SamplerAt,
     discrete_laplace,
     no_sampler,
 )
-from sordino.mechanisms.additive import release_integers, release_reals
-from sordino.mechanisms.grid import MOST_COORDINATES, exponent_for, l1_on_grid, written_real
-from sordino.mechanisms.noise_law import NoiseLaw
-from sordino.mechanisms.thresholds import LaplaceNoise
-from sordino.privacy.calibrate import least_double
-from sordino.privacy.discrete_laplace import DiscreteLaplace
-from sordino.privacy.loss import Loss, single
 from sordino.sensitivity.norms import Sensitivity
 
 _WIDTHS = 1024  # that are kept, by the numbers they follow from

@@ -11,8 +11,11 @@ from math import comb
 from typing import Any, NamedTuple
 from weakref import ref
 
-from sordino.exact.balls import ball, ceiling
-from sordino.exact.rational import (
+from sordino.mechanisms.additive import written_real
+from sordino.mechanisms.keys.optimal import LaplaceNoise, Threshold, least_threshold
+from sordino.mechanisms.laplace import Laplace
+from sordino.numbers.balls import ball, ceiling
+from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
@@ -22,14 +25,11 @@ from sordino.exact.rational import (
     probability,
     written,
 )
-from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, SamplerAt, no_sampler
-from sordino.mechanisms.grid import written_real
-from sordino.mechanisms.laplace import Laplace
-from sordino.mechanisms.thresholds import LaplaceNoise, Threshold, least_threshold
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
+from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, SamplerAt, no_sampler
+from sordino.sensitivity.check import MOST_DATASETS
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
-from sordino.sensitivity.universe import MOST_DATASETS
 
 _DISTANCE = "distance must be a whole number that is not negative"
 _HALF = Fraction(1, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from sordino.exact.rational import Integer, Number
+from sordino.numbers.rational import Integer, Number
 
 
 class Loss(Protocol):

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from hashlib import sha256
+from functools import lru_cache
+from math import isqrt
 from typing import assert_never
 
-from sordino.exact.rational import Number, confidence_level
-from sordino.mechanisms.partitions import KeySelection
-from sordino.plan.asked import Asked, read_asked, read_slack
+from sordino.catalog.model import Catalog, Limits, Purse
+from sordino.mechanisms import Gaussian, Laplace
+from sordino.mechanisms.keys.selection import KeySelection
+from sordino.numbers.rational import Number, confidence_level
+from sordino.plan.ask import Asked, read_asked, read_slack
 from sordino.plan.bound import bound
-from sordino.plan.keys import loss_of_keys, selection, slack_of_keys
+from sordino.plan.bounded import coarse_weight, column_shift, column_step
+from sordino.plan.encoding import digest
 from sordino.plan.limits import people_of
-from sordino.plan.noise import additive, root_down
 from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Vote
 from sordino.plan.plan import (
     Added,
@@ -28,14 +32,152 @@ from sordino.plan.plan import (
     Release,
     Spread,
 )
-from sordino.plan.shifts import coarse_weight, column_shift, column_step
 from sordino.plan.split import Ends, Item, Keys, Value, share_out
 from sordino.privacy import losses
-from sordino.privacy.loss import Loss, compose
-from sordino.query.catalog import Catalog, Limits, Purse
+from sordino.privacy.loss import Loss, compose, single
 from sordino.query.tree import Query
+from sordino.sensitivity.norms import Sensitivity
 
-_VERSION = "plan 1"  # what a fingerprint covers; a change of meaning changes it
+_DIGITS = 10**9
+_LEAST = 1  # step: what never moves gets noise all the same
+
+
+@lru_cache(maxsize=1024)
+def additive(
+    shift: Sensitivity, share: Fraction, *, rho: bool, confidence: Fraction
+) -> Laplace | Gaussian:
+    """Return the noise for a shift that costs at most a share; of two laws the narrower one.
+
+    Where epsilons are added up it is Laplace noise. Where rho is, it is Gaussian noise, or Laplace
+    noise of the same rho if that has the smaller half-width at the confidence.
+
+    Guarantee:
+        Neighbours: one unit with all its rows, added or removed.
+        Loss: at most the share, in the currency of the budget.
+        Numerics: as for Laplace and Gaussian.
+        Proof: docs/proofs/queries.md, theorem 3.
+    """
+    moved = shift if shift.l1 else _one_step(shift)
+    try:
+        if not rho:
+            return Laplace(sensitivity=moved, epsilon=share)
+        wide, narrow = _gaussian(moved, share), _laplace(moved, share)
+    except ValueError:
+        raise ValueError(
+            "this is too little for so many columns: noise would be too wide to be drawn; "
+            "ask with more, or for less at once"
+        ) from None
+    if narrow is None:
+        return wide
+    better = narrow.accuracy(confidence=confidence) < wide.accuracy(confidence=confidence)
+    return narrow if better else wide
+
+
+def root_down(x: Fraction) -> Fraction:
+    """Return the root of a number to eight digits or more, rounded down.
+
+    >>> root_down(Fraction(4)), float(root_down(Fraction(2)))
+    (Fraction(2, 1), 1.414213562)
+
+    Guarantee: none needed; public inputs only.
+    """
+    scale = _DIGITS
+    while x * scale * scale < _DIGITS**2 // 100:
+        scale *= 10
+    return Fraction(isqrt(int(x * scale * scale)), scale)
+
+
+def _gaussian(shift: Sensitivity, rho: Fraction) -> Gaussian:
+    return Gaussian(sensitivity=shift, rho=rho)
+
+
+def _laplace(shift: Sensitivity, rho: Fraction) -> Laplace | None:
+    made = Laplace(sensitivity=shift, epsilon=root_down(2 * rho))
+    return made if Fraction(repr(made.loss.rho)) <= rho else None
+
+
+def _one_step(shift: Sensitivity) -> Sensitivity:
+    return Sensitivity(
+        query=shift.query,
+        l1=_LEAST,
+        l2_squared=_LEAST,
+        linf=_LEAST,
+        neighbours=shift.neighbours,
+        whole=True,
+    )
+
+
+_ROUNDS = 12
+_CLOSE = Fraction(99, 100)
+_USUAL = Fraction(95, 100)
+
+
+@lru_cache(maxsize=256)
+def selection(share: Fraction, slack: Fraction, groups: int, *, rho: bool) -> KeySelection:
+    """Return the rule that discovers keys for at most a share of the price and a slack.
+
+    Where epsilons are added up it is the optimal law. Where rho is, it is a threshold on counts
+    with Gaussian noise if that keeps smaller groups, as it does for several groups of a unit.
+
+    Guarantee:
+        Neighbours: one unit with at most ``groups`` keys, added or removed.
+        Loss: but for an event of probability ``slack``, at most the share.
+        Numerics: as for KeySelection.
+        Proof: docs/proofs/queries.md, theorem 5.
+    """
+    optimal = KeySelection(
+        epsilon=root_down(2 * share) if rho else share,
+        delta=slack,
+        groups=groups,
+        neighbours="add_remove",
+    )
+    noisy = _gaussian_keys(share, slack, groups) if rho else None
+    if noisy is None or noisy.count_for(_USUAL) >= optimal.count_for(_USUAL):
+        return optimal
+    return noisy
+
+
+def loss_of_keys(keys: KeySelection) -> Loss:
+    """Return what discovering keys loses, but for its slack.
+
+    Guarantee: as for selection.
+    """
+    return losses.pure(epsilon=keys.epsilon) if keys.noise is None else single(keys.noise)
+
+
+def slack_of_keys(keys: KeySelection) -> Fraction:
+    """Return the probability of the event in which keys may tell of a unit.
+
+    The noise of a noisy threshold has no delta of its own when rho is counted.
+
+    Guarantee: as for selection.
+    """
+    return keys.delta
+
+
+def _gaussian_keys(share: Fraction, slack: Fraction, groups: int) -> KeySelection | None:
+    """Return a threshold on Gaussian counts whose rho is nearly a share, or None."""
+    about = float(share)
+    epsilon = about + 2 * math.sqrt(-about * math.log(float(slack)))
+    best = None
+    for _ in range(_ROUNDS):
+        try:
+            found = KeySelection(
+                epsilon=Fraction(f"{epsilon:.6g}"),
+                delta=slack,
+                groups=groups,
+                neighbours="add_remove",
+                method="gaussian",
+            )
+        except ValueError:
+            return best
+        spent = Fraction(repr(loss_of_keys(found).rho))
+        if spent <= share and (best is None or found.epsilon > best.epsilon):
+            best = found
+        if share * _CLOSE <= spent <= share:
+            break
+        epsilon *= math.sqrt(float(share * (1 + _CLOSE) / 2 / spent))
+    return best
 
 
 def plan_question(
@@ -124,8 +266,7 @@ def fingerprint_of(plan: Plan) -> str:
 
     Guarantee: none needed; public inputs only.
     """
-    told = replace(plan, query=replace(plan.query, sql=""), fingerprint="")
-    return sha256(f"{_VERSION}\n{told!r}".encode()).hexdigest()
+    return digest("plan", plan)
 
 
 def _loss(release: Release) -> Loss:

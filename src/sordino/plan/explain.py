@@ -9,14 +9,14 @@ from fractions import Fraction
 from html import escape
 from typing import assert_never
 
-from sordino.exact.rational import Number, positive
-from sordino.plan.expect import Expected, expected, is_noisy, short
-from sordino.plan.keys import loss_of_keys
-from sordino.plan.picture import as_dot, as_svg
+from sordino.catalog.model import Purse
+from sordino.numbers.rational import Number, positive
+from sordino.plan.allocate import loss_of_keys
+from sordino.plan.graph import as_dot, as_svg
+from sordino.plan.intervals import Expected, expected, is_noisy, short
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.plan.words import keys_in_words, limits_in_words, noise, what, why
 from sordino.privacy.currency import Price
-from sordino.query.catalog import Purse
 from sordino.query.tree import Kind, MeasureRef, Output
 
 RELEASES = ("released", "noise", "one unit moves it by", "price", "share")
@@ -116,7 +116,7 @@ def explain(plan: Plan, purse: Purse, *, expected_rows: Number | None = None) ->
     columns = tuple(
         (output.title, expected(plan, output.scalar, rows=rows))
         for output in plan.query.post.outputs
-        if is_noisy(plan, output.scalar)
+        if is_noisy(output.scalar)
     )
     return Explanation(
         plan=plan,

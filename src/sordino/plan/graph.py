@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import assert_never
 
 from sordino.plan.bounded import Shares
@@ -153,3 +154,109 @@ def _made(plan: Plan, index: int) -> list[int]:
             return [formula.total, formula.square, formula.count]
         case _:
             assert_never(formula)
+
+
+_WIDTH, _HEIGHT, _ACROSS, _DOWN, _EDGE = 190, 46, 52, 16, 16
+_LONGEST = 24  # letters that fit into a box
+_FILL = {PRIVATE: "#f3e3e0", NOISY: "#e3ecf6", PUBLIC: "#e4f1e4"}
+_LINE = {PRIVATE: "#a4584b", NOISY: "#3f6ea3", PUBLIC: "#4b8a4f"}
+_LEGEND = {PRIVATE: "exact, never shown", NOISY: "noise is added", PUBLIC: "may be seen"}
+
+
+def as_dot(plan: Plan) -> str:
+    """Return the plan as a graph in the language of Graphviz.
+
+    Guarantee: none needed; public inputs only.
+    """
+    graph = graph_of(plan)
+    lines = ["digraph plan {", "  rankdir=LR;", '  node [shape=box, style="filled,rounded"];']
+    for at, box in enumerate(graph.boxes):
+        label = f"{_quoted(box.title)}\\n{_quoted(box.below)}"
+        lines.append(f'  b{at} [label="{label}", fillcolor="{_FILL[box.kind]}"];')
+    lines += [f"  b{before} -> b{after};" for before, after in graph.arrows]
+    return "\n".join([*lines, "}"])
+
+
+def as_svg(plan: Plan) -> str:
+    """Return the plan as an SVG picture, from left to right.
+
+    Guarantee: none needed; public inputs only.
+    """
+    graph = graph_of(plan)
+    places = _places(graph)
+    right = max(x for x, _ in places) + _WIDTH + _EDGE
+    bottom = max(y for _, y in places) + _HEIGHT + _EDGE
+    arrows = [_arrow(places[before], places[after]) for before, after in graph.arrows]
+    boxes = [_box(box, place) for box, place in zip(graph.boxes, places, strict=True)]
+    legend = _legend(bottom + 4)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {max(right, 470)} {bottom + 30}"'
+            f' width="{max(right, 470)}" height="{bottom + 30}" role="img"'
+            ' font-family="system-ui, sans-serif" font-size="12">',
+            "<title>plan of a question</title>",
+            *arrows,
+            *boxes,
+            *legend,
+            "</svg>",
+        ]
+    )
+
+
+def _places(graph: Graph) -> list[tuple[int, int]]:
+    """Return the upper left corners: layers from left to right, each in the middle."""
+    layers: dict[int, list[int]] = {}
+    for at, box in enumerate(graph.boxes):
+        layers.setdefault(box.layer, []).append(at)
+    tallest = max(len(layer) for layer in layers.values())
+    found = {}
+    for layer, members in layers.items():
+        first = (tallest - len(members)) * (_HEIGHT + _DOWN) // 2
+        for row, at in enumerate(members):
+            x = _EDGE + layer * (_WIDTH + _ACROSS)
+            found[at] = (x, _EDGE + first + row * (_HEIGHT + _DOWN))
+    return [found[at] for at in range(len(graph.boxes))]
+
+
+def _arrow(start: tuple[int, int], stop: tuple[int, int]) -> str:
+    x, y = start[0] + _WIDTH, start[1] + _HEIGHT // 2
+    to_x, to_y = stop[0] - 6, stop[1] + _HEIGHT // 2
+    bend = (to_x - x) // 2
+    head = f"M{to_x - 1} {to_y - 4} l7 4 l-7 4 z"
+    return (
+        f'<path d="M{x} {y} C{x + bend} {y} {to_x - bend} {to_y} {to_x} {to_y}" fill="none"'
+        f' stroke="#8a8a8a"/><path d="{head}" fill="#8a8a8a"/>'
+    )
+
+
+def _box(box: Box, place: tuple[int, int]) -> str:
+    x, y = place
+    middle = x + _WIDTH // 2
+    return (
+        f'<g><title>{escape(box.title)}: {escape(box.below)}</title><rect x="{x}" y="{y}"'
+        f' width="{_WIDTH}" height="{_HEIGHT}" rx="7" fill="{_FILL[box.kind]}"'
+        f' stroke="{_LINE[box.kind]}"/>'
+        f'<text x="{middle}" y="{y + 20}" text-anchor="middle" font-weight="600"'
+        f' fill="#222">{escape(_cut(box.title))}</text>'
+        f'<text x="{middle}" y="{y + 36}" text-anchor="middle" font-size="11"'
+        f' fill="#555">{escape(_cut(box.below))}</text></g>'
+    )
+
+
+def _legend(y: int) -> list[str]:
+    return [
+        f'<rect x="{_EDGE + 150 * at}" y="{y}" width="12" height="12" rx="3" fill="{_FILL[kind]}"'
+        f' stroke="{_LINE[kind]}"/><text x="{_EDGE + 150 * at + 18}" y="{y + 10}" font-size="11"'
+        f' fill="#555">{text}</text>'
+        for at, (kind, text) in enumerate(_LEGEND.items())
+    ]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _quoted(text: str) -> str:
+    """Write a text inside the quotes of Graphviz."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return plain.replace("\\", "\\\\").replace('"', '\\"')

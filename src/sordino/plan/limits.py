@@ -7,10 +7,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import assert_never
 
+from sordino.catalog.checks import LARGEST_LIMIT
+from sordino.catalog.model import Catalog, Limits, Table
 from sordino.errors import UnknownName, Unsupported
 from sordino.plan.bounded import JOIN_ROWS, Shares, is_discovered
-from sordino.query.catalog import Catalog, Limits, Table
-from sordino.query.declare import LARGEST_LIMIT
 from sordino.query.tree import (
     Derive,
     JoinPublic,

@@ -6,11 +6,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
+from sordino.query.operations import OPERATIONS
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Range
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "=", "neq": "<>", "lt": "<"}
-_SIGNS |= {"lte": "<=", "gt": ">", "gte": ">=", "and": "AND", "or": "OR"}
 _LONGEST = 40
 _LARGE = 10**15
 
@@ -57,8 +56,8 @@ def _scalar(scalar: Scalar) -> str:
             return scalar.title
         case Literal():
             return repr(scalar.value) if isinstance(scalar.value, str) else str(scalar.value)
-        case Call(operation=operation, arguments=(first, second)) if operation in _SIGNS:
-            return f"{_scalar(first)} {_SIGNS[operation]} {_scalar(second)}"
+        case Call(operation=operation, arguments=(first, second)) if OPERATIONS[operation].sql.sign:
+            return f"{_scalar(first)} {OPERATIONS[operation].sql.sign} {_scalar(second)}"
         case Call():
             return f"{scalar.operation}({', '.join(map(_scalar, scalar.arguments))})"
         case _:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from sordino.mechanisms import Gaussian, Laplace
-from sordino.mechanisms.partitions import KeySelection
+from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.bounded import Bounded
 from sordino.privacy.loss import Loss
 from sordino.query.tree import Query

@@ -16,9 +16,8 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import TypeAlias, assert_never
 
-from sordino.plan.bounded import Ranks, Votes
+from sordino.plan.bounded import Ranks, Votes, column_shift, weights
 from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Recipe, Vote
-from sordino.plan.shifts import column_shift, weights
 from sordino.sensitivity.norms import Sensitivity
 
 DIAGNOSTIC_SHARE = Fraction(1, 10)

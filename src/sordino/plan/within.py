@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
+from sordino.catalog.model import Catalog, Limits
 from sordino.errors import MissingBound, UnknownName
-from sordino.exact.rational import Number, decimal_of, positive
+from sordino.numbers.rational import Number, decimal_of, positive
 from sordino.plan.allocate import allocate
-from sordino.plan.asked import read_asked
+from sordino.plan.ask import read_asked
 from sordino.plan.bound import bound
-from sordino.plan.expect import expected, is_noisy, measures_in
+from sordino.plan.intervals import expected, is_noisy, measures_in
 from sordino.plan.limits import people_of
 from sordino.plan.outline import Outline
 from sordino.plan.plan import Direct, Mean, Plan, Ranked, Spread
 from sordino.plan.split import Item, items_of, share_out
 from sordino.privacy.calibrate import least
-from sordino.query.catalog import Catalog, Limits
 from sordino.query.tree import Kind, MeasureRef, Output, Query
 
 Width: TypeAlias = "Number | str"
@@ -179,7 +179,7 @@ class _Search:
 
 def _targets(plan: Plan, within: Wanted, rows: float | None) -> list[tuple[Output, float]]:
     """Return the half-width wanted for each column that has noise."""
-    noisy = [output for output in plan.query.post.outputs if is_noisy(plan, output.scalar)]
+    noisy = [output for output in plan.query.post.outputs if is_noisy(output.scalar)]
     if isinstance(within, Mapping):
         titles = {output.title.casefold(): output for output in noisy}
         wanted = {name.casefold(): width for name, width in within.items()}

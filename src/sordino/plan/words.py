@@ -6,8 +6,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
-from sordino.exact.rational import brief
 from sordino.mechanisms import Laplace
+from sordino.numbers.rational import brief
+from sordino.plan.bound import crowded_title
 from sordino.plan.bounded import (
     Bounded,
     Cells,
@@ -19,14 +20,13 @@ from sordino.plan.bounded import (
     Total,
     UnitCount,
     Votes,
+    column_shift,
     is_discovered,
 )
-from sordino.plan.diagnose import crowded_title
-from sordino.plan.expect import short
+from sordino.plan.intervals import short
 from sordino.plan.limits import how_many_groups
 from sordino.plan.naming import written
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
-from sordino.plan.shifts import column_shift
 
 _ALONE = "by its shape the question has one row of each unit, so nothing is cut"
 

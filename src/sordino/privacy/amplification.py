@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rounding import reading, up_as_printed
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.profiles import as_key
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball
+from sordino.numbers.balls import Ball, ball
 
 
 def at_most(most: int, *, times: int, chance: Ball, rest: Ball) -> Ball:

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, nonnegative, probability_or_zero, written
-from sordino.exact.rounding import reading, up_as_printed
-from sordino.privacy.leaf import Floats, Relation
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, probability_or_zero, written
+from sordino.numbers.rounding import reading, up_as_printed
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.profiles import (
     both_signs,
     order_of,
@@ -22,7 +22,7 @@ from sordino.privacy.profiles import (
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class BoundedRange:
+class BoundedRange(Leaf):
     """The loss of a mechanism whose losses, for any two neighbours, differ by at most ``bound``.
 
     Where in [-bound, bound] they lie depends on the neighbours. So there is no single worst pair;
@@ -50,34 +50,9 @@ class BoundedRange:
         return f"BoundedRange(epsilon={written(self.bound)})"
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
     def pure(self) -> Fraction | None:
         """The largest loss."""
         return self.bound
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
-
-    @property
-    def summit(self) -> float:
-        """The largest loss has no probability of its own."""
-        return 0.0
-
-    @property
-    def atoms(self) -> tuple[Fraction, ...]:
-        """No loss of the pair has a probability of its own."""
-        return ()
 
     @property
     def rho(self) -> float:
@@ -88,20 +63,6 @@ class BoundedRange:
             return x - 1 - x.log()
 
         return round_up(formula)
-
-    @property
-    def kl(self) -> float:
-        """The largest Kullback-Leibler divergence."""
-        return self.rho
-
-    @property
-    def total_variation(self) -> float:
-        """The largest total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta; with delta 0 the bound."""

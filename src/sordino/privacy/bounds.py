@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rounding import reading, up_as_printed
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.calibrate import least_epsilon
 from sordino.privacy.concentrated import Concentrated

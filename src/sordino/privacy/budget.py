@@ -11,8 +11,8 @@ from threading import Lock
 from typing import Literal, TypeAlias, get_args
 
 from sordino.errors import BudgetExceeded
-from sordino.exact.rational import Number, positive, probability_or_zero, written
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.rational import Number, positive, probability_or_zero, written
+from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.calibrate import least
 from sordino.privacy.currency import (
     ATTO,

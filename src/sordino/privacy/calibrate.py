@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
-from sordino.exact.balls import SMALLEST
-from sordino.exact.rounding import reading
+from sordino.numbers.balls import SMALLEST
+from sordino.numbers.rounding import reading
 
 _ROUNDS = 16
 

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino.exact.balls import ball, round_up
-from sordino.exact.rational import Number, nonnegative, probability_or_zero, written
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.balls import ball, round_up
+from sordino.numbers.rational import Number, probability_or_zero, written
+from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.calibrate import least_epsilon
-from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.profiles import both_signs, order_of, positive_fraction, whole_size
 from sordino.privacy.zcdp import delta_from_rho
 
@@ -24,7 +24,7 @@ _FAR = 800.0  # deltas below e^-800 are no doubles
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Concentrated:
+class Concentrated(Leaf):
     """The loss of any mechanism that is rho-zCDP; ``exact`` is that rho.
 
     There is no known worst pair. The profile is the best bound that one Rényi order gives, at each
@@ -52,36 +52,6 @@ class Concentrated:
         return f"Concentrated(rho={written(self.exact)})"
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """The bound holds for both orders."""
-        return True
-
-    @property
-    def pure(self) -> Fraction | None:
-        """There is no largest loss."""
-        return None
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
-
-    @property
-    def summit(self) -> float:
-        """There is no largest loss."""
-        return 0.0
-
-    @property
-    def atoms(self) -> tuple[Fraction, ...]:
-        """No loss is known to have a probability of its own."""
-        return ()
-
-    @property
     def rho(self) -> float:
         """The rho that was given."""
         return up_as_printed(self.exact)
@@ -95,10 +65,6 @@ class Concentrated:
     def total_variation(self) -> float:
         """A bound on the total variation distance: Pinsker's, where it is the smaller one."""
         return min(self._delta(Fraction(0)), round_up(lambda: ball(self.exact / 2).sqrt()))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return a delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return an epsilon that goes with delta; infinite for delta 0."""

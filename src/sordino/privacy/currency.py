@@ -9,8 +9,8 @@ from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
-from sordino.exact.rational import Number, is_integer, positive, written
-from sordino.exact.rounding import reading, up, up_as_printed
+from sordino.numbers.rational import Number, is_integer, positive, written
+from sordino.numbers.rounding import reading, up, up_as_printed
 from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
 from sordino.privacy.leaf import Relation
 from sordino.privacy.normal_pairs import squared_mu

@@ -11,14 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from sordino.exact.balls import SMALLEST
-from sordino.exact.rational import Number, nonnegative, probability_or_zero
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.balls import SMALLEST
+from sordino.numbers.rational import Number, probability_or_zero
+from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.calibrate import approach, least, least_epsilon
 from sordino.privacy.concentrated import concentrated_deltas, concentrated_reach
 from sordino.privacy.gaussian import is_far
 from sordino.privacy.lattice import fine_deltas, listed_deltas, scalar_deltas, wide_deltas
-from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.profiles import both_signs, order_of, whole_size
 from sordino.privacy.vectors import (
     FINE,
@@ -37,7 +37,7 @@ _CALIBRATIONS_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Leaf):
     """The loss of noise with P(x) proportional to exp(-x*x / (2 variance)) on a vector of integers.
 
     The dominating pairs are products of the noise around 0 against the noise around k_i, for all
@@ -70,31 +70,6 @@ class DiscreteGaussian:
             raise ValueError("coordinates must be a positive int, or None for any number")
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
-    def pure(self) -> Fraction | None:
-        """There is no largest loss."""
-        return None
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
-
-    @property
-    def summit(self) -> float:
-        """There is no largest loss."""
-        return 0.0
-
-    @property
     def atoms(self) -> tuple[Fraction, ...]:
         """The two least positive losses, where the profile is a sum over a coarse lattice."""
         norm = self.squared_sensitivity
@@ -109,20 +84,6 @@ class DiscreteGaussian:
     def rho(self) -> float:
         """The least rho for which the noise is rho-zCDP."""
         return up_as_printed(self.squared_sensitivity / (2 * self.variance))
-
-    @property
-    def kl(self) -> float:
-        """The Kullback-Leibler divergence."""
-        return self.rho
-
-    @property
-    def total_variation(self) -> float:
-        """A bound on the total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return a delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return an epsilon that goes with delta; infinite for delta 0."""

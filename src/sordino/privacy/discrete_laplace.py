@@ -9,18 +9,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino.exact.balls import SMALLEST, Ball, ball, round_up
-from sordino.exact.rational import Number, nonnegative, probability_or_zero
-from sordino.exact.rounding import reading, up_as_printed
+from sordino.numbers.balls import SMALLEST, Ball, ball, round_up
+from sordino.numbers.rational import Number, probability_or_zero
+from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.calibrate import least_double
-from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.profiles import both_signs, order_of, round_down, short_of, whole_size
 
 _FEW = 32  # steps up to which all losses are listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Leaf):
     """The loss of noise with P(x) proportional to exp(-eta abs(x)) on a value that moves by shift.
 
     The dominating pair is the noise around 0 against the noise around ``shift``.
@@ -48,24 +48,9 @@ class DiscreteLaplace:
             raise ValueError("shift must be a positive int")
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
     def pure(self) -> Fraction | None:
         """The largest loss."""
         return self.eta * self.shift
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
 
     @property
     def summit(self) -> float:
@@ -84,20 +69,6 @@ class DiscreteLaplace:
         """The least rho for which the noise is rho-zCDP."""
         eta, pure = self.eta, self.eta * self.shift
         return round_up(lambda: ball(pure) + ball(eta) * (-ball(pure)).expm1() / ball(eta).sinh())
-
-    @property
-    def kl(self) -> float:
-        """The Kullback-Leibler divergence."""
-        return self.rho
-
-    @property
-    def total_variation(self) -> float:
-        """The total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta; with delta 0 the pure loss."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, is_positive
+from sordino.numbers.balls import Ball, ball, is_positive
 
 _EXACT_BITS = 2**14  # products up to this size are compared exactly
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
-from sordino.exact.rational import (
+from sordino.numbers.rational import (
     Integer,
     Number,
     positive,
     positive_whole,
     probability_or_zero,
 )
-from sordino.exact.rounding import reading
+from sordino.numbers.rounding import reading
 from sordino.privacy.calibrate import least
 from sordino.privacy.loss import Loss
 

@@ -7,12 +7,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.balls import SMALLEST, ball, round_up
-from sordino.exact.normal import FARTHEST, hockey_stick
-from sordino.exact.rational import Number, nonnegative, positive, probability, probability_or_zero
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.balls import SMALLEST, ball, round_up
+from sordino.numbers.normal import FARTHEST, hockey_stick
+from sordino.numbers.rational import Number, positive, probability, probability_or_zero
+from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.calibrate import least_epsilon
-from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.normal_profiles import normal_deltas, normal_reach
 from sordino.privacy.profiles import both_signs, order_of, whole_size
 
@@ -20,7 +20,7 @@ _LARGEST_RATIO = 2**40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContinuousGaussian:
+class ContinuousGaussian(Leaf):
     """The loss of Gaussian noise on the real line: a limit, which no sampler can draw.
 
     The dominating pair is the noise around 0 against the noise around the sensitivity.
@@ -47,53 +47,9 @@ class ContinuousGaussian:
             raise ValueError("squared_sensitivity must be a positive Fraction")
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
-    def pure(self) -> Fraction | None:
-        """There is no largest loss."""
-        return None
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
-
-    @property
-    def summit(self) -> float:
-        """There is no largest loss."""
-        return 0.0
-
-    @property
-    def atoms(self) -> tuple[Fraction, ...]:
-        """No loss has a probability of its own."""
-        return ()
-
-    @property
     def rho(self) -> float:
         """The least rho for which the noise is rho-zCDP."""
         return up_as_printed(self.squared_sensitivity / (2 * self.variance))
-
-    @property
-    def kl(self) -> float:
-        """The Kullback-Leibler divergence."""
-        return self.rho
-
-    @property
-    def total_variation(self) -> float:
-        """The total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta; infinite for delta 0."""

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from sordino.exact.rational import Number, nonnegative, probability_or_zero
-from sordino.exact.rounding import down, up_as_printed
-from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
+from sordino.cache import MEGABYTE, Shelf, kept_on
+from sordino.numbers.rational import Number, probability_or_zero
+from sordino.numbers.rounding import down, up_as_printed
 from sordino.privacy.leaf import Floats, Leaf, Relation
 from sordino.privacy.profiles import as_key, both_signs, inverse, order_of, pure_rho, whole_size
 from sordino.privacy.pure import Pure
@@ -31,7 +31,7 @@ _PROFILES: Shelf[tuple[Floats, Floats]] = Shelf(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grouped:
+class Grouped(Leaf):
     """A bound on the loss for neighbours that differ in ``size`` units, for any ``base``.
 
     It is for losses that have no formula of their own for groups. If one unit costs delta at
@@ -63,11 +63,6 @@ class Grouped:
         return self.base.neighbours
 
     @property
-    def symmetric(self) -> bool:
-        """The profile dominates both orders."""
-        return True
-
-    @property
     def pure(self) -> Fraction | None:
         """The largest loss, or None."""
         return None if self.base.pure is None else self.size * self.base.pure
@@ -76,11 +71,6 @@ class Grouped:
     def infinity(self) -> float:
         """What is left of delta at the largest epsilon that was looked at."""
         return float(_corners(self.base, self.size)[1][-1]) * (1 - 2.0**-40)
-
-    @property
-    def summit(self) -> float:
-        """Nothing is claimed about the probability of the largest loss."""
-        return 0.0
 
     @property
     def atoms(self) -> tuple[Fraction, ...]:
@@ -98,15 +88,6 @@ class Grouped:
     def kl(self) -> float:
         """A bound on the Kullback-Leibler divergence."""
         return min(self.rho, self.renyi(order=_CHAIN_ORDERS[0]))
-
-    @property
-    def total_variation(self) -> float:
-        """A bound on the total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return a delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return an epsilon that goes with delta; infinite if it is below all that are known."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from sordino.exact.rounding import reading
+from sordino.numbers.rounding import reading
 from sordino.privacy.calibrate import least_double
 
 _ROUNDS = 80

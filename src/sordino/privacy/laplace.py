@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, nonnegative, probability_or_zero, written
-from sordino.exact.rounding import reading, up_as_printed
-from sordino.privacy.leaf import Floats, Relation
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, probability_or_zero, written
+from sordino.numbers.rounding import reading, up_as_printed
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.profiles import (
     both_signs,
     order_of,
@@ -22,7 +22,7 @@ from sordino.privacy.profiles import (
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ContinuousLaplace:
+class ContinuousLaplace(Leaf):
     """The loss of Laplace noise on the real line: a limit, which no sampler can draw.
 
     The dominating pair is the noise around 0 against the noise around the sensitivity, which is
@@ -49,24 +49,9 @@ class ContinuousLaplace:
         return f"ContinuousLaplace(epsilon={written(self.bound)})"
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
     def pure(self) -> Fraction | None:
         """The largest loss."""
         return self.bound
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
 
     @property
     def summit(self) -> float:
@@ -82,20 +67,6 @@ class ContinuousLaplace:
     def rho(self) -> float:
         """The least rho for which the noise is rho-zCDP."""
         return round_up(lambda: ball(self.bound) + (-ball(self.bound)).expm1())
-
-    @property
-    def kl(self) -> float:
-        """The Kullback-Leibler divergence."""
-        return self.rho
-
-    @property
-    def total_variation(self) -> float:
-        """The total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta; with delta 0 the bound."""

@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sordino.exact.balls import round_up
-from sordino.exact.normal import WIDE, total
-from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
+from sordino.cache import MEGABYTE, Shelf, kept_on
+from sordino.numbers.balls import round_up
+from sordino.numbers.normal import WIDE, total
 from sordino.privacy.leaf import Floats
 from sordino.privacy.normal_profiles import any_lattice_deltas, normal_deltas
 from sordino.privacy.vectors import (

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.balls import ball, round_up
-from sordino.exact.rational import (
+from sordino.numbers.balls import ball, round_up
+from sordino.numbers.rational import (
     Integer,
     Number,
     finite,
@@ -17,7 +17,7 @@ from sordino.exact.rational import (
     positive_whole,
     probability_or_zero,
 )
-from sordino.exact.rounding import reading, up_as_printed
+from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.bounds import (
     by_orders,
     by_responses,

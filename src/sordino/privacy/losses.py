@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal
 
-from sordino.exact.rational import (
+from sordino.numbers.rational import (
     Integer,
     Number,
     is_integer,

@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import pairwise
 from statistics import NormalDist
 
-from sordino.exact.balls import Ball, ball, is_positive
-from sordino.exact.normal import tail, total, upper_mass
+from sordino.numbers.balls import Ball, ball, is_positive
+from sordino.numbers.normal import tail, total, upper_mass
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.leaf import Leaf

@@ -7,8 +7,8 @@ import math
 from fractions import Fraction
 from threading import Lock
 
-from sordino.exact.rational import Number, positive, probability_or_zero, written
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.rational import Number, positive, probability_or_zero, written
+from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.budget import (
     check_relation,
     part_for_failures,

@@ -18,10 +18,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.normal import hockey_stick
-from sordino.exact.rational import Number, nonnegative, probability
-from sordino.exact.rounding import down, reading, up, up_as_printed
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.normal import hockey_stick
+from sordino.numbers.rational import Number, nonnegative, probability
+from sordino.numbers.rounding import down, reading, up, up_as_printed
 from sordino.privacy.convolve import Composed, convolve, unbounded, window_points
 from sordino.privacy.dots import NUDGE
 from sordino.privacy.failures import Failures

@@ -10,8 +10,8 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rounding import reading
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rounding import reading
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.leaf import Floats, Leaf
 

@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, nonnegative, probability_or_zero, written
-from sordino.exact.rounding import down, reading, up_as_printed
-from sordino.privacy.leaf import Floats, Relation
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, probability_or_zero, written
+from sordino.numbers.rounding import down, reading, up_as_printed
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.profiles import (
     both_signs,
     order_of,
@@ -23,7 +23,7 @@ from sordino.privacy.profiles import (
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Pure:
+class Pure(Leaf):
     """The loss of any mechanism that is epsilon-private; ``bound`` is that epsilon.
 
     The dominating pair is a randomized response that tells the truth with odds e^bound to 1.
@@ -49,24 +49,9 @@ class Pure:
         return f"Pure(epsilon={written(self.bound)})"
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
     def pure(self) -> Fraction | None:
         """The largest loss."""
         return self.bound
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
 
     @property
     def summit(self) -> float:
@@ -82,20 +67,6 @@ class Pure:
     def rho(self) -> float:
         """The least rho for which all mechanisms with this epsilon are rho-zCDP."""
         return pure_rho(self.bound)
-
-    @property
-    def kl(self) -> float:
-        """The largest Kullback-Leibler divergence."""
-        return pure_rho(self.bound)
-
-    @property
-    def total_variation(self) -> float:
-        """The largest total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta; with delta 0 the bound."""
@@ -149,7 +120,7 @@ class Pure:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Approximate:
+class Approximate(Leaf):
     """The loss of any mechanism that is (epsilon, delta)-private: ``bound`` and ``slack``.
 
     The dominating pair differs without doubt with probability ``slack``; else it is a randomized
@@ -180,29 +151,9 @@ class Approximate:
         return f"Approximate(epsilon={written(self.bound)}, delta={written(self.slack)})"
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
-    def pure(self) -> Fraction | None:
-        """There is no largest loss."""
-        return None
-
-    @property
     def infinity(self) -> float:
         """The probability of an unbounded loss."""
         return down(self.slack)
-
-    @property
-    def summit(self) -> float:
-        """There is no largest loss."""
-        return 0.0
 
     @property
     def atoms(self) -> tuple[Fraction, ...]:
@@ -218,15 +169,6 @@ class Approximate:
     def kl(self) -> float:
         """The largest Kullback-Leibler divergence."""
         return math.inf
-
-    @property
-    def total_variation(self) -> float:
-        """The largest total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta; infinite below ``slack``."""

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from sordino.exact.rational import Number
+from sordino.numbers.rational import Number
 from sordino.privacy.leaf import Floats, Leaf, Relation
 
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Related:
+class Related(Leaf):
     """The loss ``base``, which holds for these ``neighbours``.
 
     It is for mechanisms whose noise is made for one relation: their losses do not compose with
@@ -31,7 +31,7 @@ class Related:
     """
 
     base: Leaf
-    neighbours: Relation
+    neighbours: Relation = field()  # else the property of the base would be its default
 
     def __post_init__(self) -> None:
         if self.neighbours not in RELATIONS:
@@ -76,12 +76,7 @@ class Related:
     def kl(self) -> float:
         return self.base.kl
 
-    @property
-    def total_variation(self) -> float:
-        """A bound on the total variation distance."""
-        return self.base.delta(epsilon=0)
-
-    def delta(self, *, epsilon: Number) -> float:
+    def _delta(self, epsilon: Fraction) -> float:
         return self.base.delta(epsilon=epsilon)
 
     def epsilon(self, *, delta: Number) -> float:

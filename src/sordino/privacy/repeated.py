@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, is_positive, round_up
-from sordino.exact.rounding import reading, up_as_printed
+from sordino.numbers.balls import Ball, ball, is_positive, round_up
+from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.binomial import at_most
 from sordino.privacy.failures import Failures
 from sordino.privacy.inverse import least_epsilon

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, is_positive, round_up
-from sordino.exact.rational import Number, is_integer, nonnegative, probability_or_zero, written
-from sordino.exact.rounding import reading, up_as_printed
-from sordino.privacy.leaf import Floats, Relation
+from sordino.numbers.balls import Ball, ball, is_positive, round_up
+from sordino.numbers.rational import Number, is_integer, probability_or_zero, written
+from sordino.numbers.rounding import reading, up_as_printed
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.orders import least_rho
 from sordino.privacy.profiles import (
     both_signs,
@@ -28,7 +28,7 @@ _LONG = 600.0
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class KaryResponse:
+class KaryResponse(Leaf):
     """The loss of an answer that is true with odds e^bound to 1 against each other category.
 
     The dominating pair is the answers of two people with different values. Two categories are
@@ -61,24 +61,9 @@ class KaryResponse:
         return f"KaryResponse(epsilon={written(self.bound)}, categories={self.categories})"
 
     @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business: any two values of one person."""
-        return None
-
-    @property
-    def symmetric(self) -> bool:
-        """Both orders of the pair have one profile."""
-        return True
-
-    @property
     def pure(self) -> Fraction | None:
         """The largest loss."""
         return self.bound
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
 
     @property
     def summit(self) -> float:
@@ -99,15 +84,6 @@ class KaryResponse:
     def kl(self) -> float:
         """The Kullback-Leibler divergence."""
         return round_up(lambda: -ball(self.bound) * (-ball(self.bound)).expm1() / self._whole())
-
-    @property
-    def total_variation(self) -> float:
-        """The total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta; with delta 0 the bound."""

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from sordino.exact.balls import SMALLEST
-from sordino.exact.rational import Number, is_integer, nonnegative, probability_or_zero, written
-from sordino.exact.rounding import down, reading, up, up_as_printed
+from sordino.numbers.balls import SMALLEST
+from sordino.numbers.rational import Number, is_integer, nonnegative, probability_or_zero, written
+from sordino.numbers.rounding import down, reading, up, up_as_printed
 from sordino.privacy.blankets import (
     MOST_COUNTED,
     MOST_PEOPLE,
@@ -22,7 +22,7 @@ from sordino.privacy.blankets import (
 )
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.grouped import Grouped
-from sordino.privacy.leaf import Floats, Relation
+from sordino.privacy.leaf import Floats, Leaf, Relation
 from sordino.privacy.orders import least_rho, pair_divergences
 from sordino.privacy.profiles import both_signs, order_of, positive_fraction, response, whole_size
 from sordino.privacy.pure import Pure
@@ -57,7 +57,7 @@ class _Curve:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Shuffled:
+class Shuffled(Leaf):
     """The loss of the shuffled reports of ``people``, each from the same randomizer of ``bound``.
 
     Whatever the randomizer, the reports of the others hide that of one person like a crowd of fair
@@ -98,29 +98,9 @@ class Shuffled:
         return "replace_one"
 
     @property
-    def symmetric(self) -> bool:
-        """The profile dominates both orders."""
-        return True
-
-    @property
     def pure(self) -> Fraction | None:
         """The largest loss, which is that of a report by itself."""
         return self.bound
-
-    @property
-    def infinity(self) -> float:
-        """No loss is unbounded."""
-        return 0.0
-
-    @property
-    def summit(self) -> float:
-        """Nothing is claimed about the probability of the largest loss."""
-        return 0.0
-
-    @property
-    def atoms(self) -> tuple[Fraction, ...]:
-        """No loss worth meeting: in a crowd the largest one is hardly ever reached."""
-        return ()
 
     @property
     def rho(self) -> float:
@@ -131,11 +111,6 @@ class Shuffled:
     def kl(self) -> float:
         """A bound on the Kullback-Leibler divergence."""
         return _kl(self) if self._alone is None else self._alone.kl
-
-    @property
-    def total_variation(self) -> float:
-        """A bound on the total variation distance."""
-        return self.delta(epsilon=0)
 
     def delta(self, *, epsilon: Number) -> float:
         """Return a delta that goes with epsilon."""

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from typing import cast
 
-from sordino.exact.rounding import reading
+from sordino.numbers.rounding import reading
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.loss import Loss
 from sordino.privacy.pure import Approximate, Pure

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from sordino.exact.balls import ball, round_up
-from sordino.exact.rational import Number, nonnegative, probability_or_zero
-from sordino.exact.rounding import down, up_as_printed
-from sordino.exact.shelf import MEGABYTE, Shelf, kept_on
+from sordino.cache import MEGABYTE, Shelf, kept_on
+from sordino.numbers.balls import ball, round_up
+from sordino.numbers.rational import Number, probability_or_zero
+from sordino.numbers.rounding import down, up_as_printed
 from sordino.privacy.amplification import (
     MOST_TERMS,
     amplified,
@@ -39,7 +39,7 @@ _TABLES: Shelf[Table] = Shelf(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoissonSubsampled:
+class PoissonSubsampled(Leaf):
     """The loss of ``base`` on a secret sample that each unit enters alone, with chance ``rate``.
 
     P is the law of the outcome with the unit, Q without it; the base takes them in this order too.
@@ -108,15 +108,6 @@ class PoissonSubsampled:
     def kl(self) -> float:
         """A bound on the larger one of the two Kullback-Leibler divergences."""
         return min(max(self._integral(1.0, way) for way in (False, True)), self.base.kl)
-
-    @property
-    def total_variation(self) -> float:
-        """The total variation distance."""
-        return self._delta(Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta."""
@@ -188,7 +179,7 @@ class PoissonSubsampled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixedSizeSubsampled:
+class FixedSizeSubsampled(Leaf):
     """The loss of ``base`` on a secret sample of fixed size; ``rate`` is size / number of units.
 
     The sample is drawn without replacement, every subset of that size being equally likely.
@@ -221,11 +212,6 @@ class FixedSizeSubsampled:
     def neighbours(self) -> Relation | None:
         """One unit replaced."""
         return "replace_one"
-
-    @property
-    def symmetric(self) -> bool:
-        """The profile dominates both orders."""
-        return True
 
     @property
     def pure(self) -> Fraction | None:
@@ -262,15 +248,6 @@ class FixedSizeSubsampled:
     def kl(self) -> float:
         """A bound on the Kullback-Leibler divergence."""
         return min(self._integral(1.0), self.base.kl)
-
-    @property
-    def total_variation(self) -> float:
-        """The total variation distance."""
-        return forward_delta(self.base, self.rate, Fraction(0))
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return a delta that goes with epsilon."""
-        return self._delta(nonnegative("epsilon", epsilon))
 
     def epsilon(self, *, delta: Number) -> float:
         """Return an epsilon that goes with delta."""

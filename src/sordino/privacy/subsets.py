@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 
-from sordino.exact.balls import Ball, ball, bits
+from sordino.numbers.balls import Ball, ball, bits
 
 _MOST_SUMS = 2**14
 _MOST_WORK = 2**20

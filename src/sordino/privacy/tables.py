@@ -11,11 +11,11 @@ from hashlib import sha256
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, is_positive, round_up
-from sordino.exact.rational import Number, nonnegative, probability_or_zero
-from sordino.exact.rounding import down, reading, up_as_printed
-from sordino.exact.shelf import Shelf
-from sordino.privacy.leaf import Floats, Relation
+from sordino.cache import Shelf
+from sordino.numbers.balls import Ball, ball, is_positive, round_up
+from sordino.numbers.rational import Number, probability_or_zero
+from sordino.numbers.rounding import down, reading, up_as_printed
+from sordino.privacy.leaf import Floats, Leaf
 from sordino.privacy.orders import CLOSE, least_rho, pair_divergences
 from sordino.privacy.profiles import both_signs, order_of, pure_rho, whole_size
 from sordino.privacy.pure import Pure
@@ -28,7 +28,7 @@ _SHARP = 256  # largest losses that are known to twice the digits of a double
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PmfPair:
+class PmfPair(Leaf):
     """The loss of a mechanism whose outcomes have probabilities p or q, depending on one unit.
 
     The pair is (p, q) itself: ``p[i]`` and ``q[i]`` belong to the same outcome.
@@ -66,11 +66,6 @@ class PmfPair:
             raise ValueError("p and q have no outcome in common, so nothing is hidden")
         object.__setattr__(self, "_ahead", _side(self.p, self.q))
         object.__setattr__(self, "_behind", _side(self.q, self.p))
-
-    @property
-    def neighbours(self) -> Relation | None:
-        """The caller's business."""
-        return None
 
     @property
     def symmetric(self) -> bool:
@@ -125,10 +120,8 @@ class PmfPair:
         pairs = zip(self.p, self.q, strict=True)
         return up_as_printed(sum((p - q for p, q in pairs if p > q), Fraction(0)))
 
-    def delta(self, *, epsilon: Number) -> float:
-        """Return the least delta that goes with epsilon."""
-        at = nonnegative("epsilon", epsilon)
-        return max(side.delta(at) for side in self._sides())
+    def _delta(self, epsilon: Fraction) -> float:
+        return max(side.delta(epsilon) for side in self._sides())
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon that goes with delta."""

@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.balls import Ball, ball, pi, round_up
-from sordino.exact.normal import WIDE, hermite_tail, hockey_stick, tail, total
+from sordino.numbers.balls import Ball, ball, pi, round_up
+from sordino.numbers.normal import WIDE, hermite_tail, hockey_stick, tail, total
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
+from sordino.numbers.balls import Ball, ball, round_up
 
 _HALVINGS = 60
 

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations that a question may use on single values: what they take, and what they give.
 
-Each is total: for whatever values, it gives a value or a missing one and never fails. What it gives
-for given values is in ``query.evaluate``; the engine emits SQL that does the same.
+Each is total: for whatever values, it gives a value or a missing one and never fails. Each is one
+row of a table, which the parser, the binder, the engine and whoever names expressions read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import DecimalException
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sordino.query import ranges
+from sordino.query import ranges, values
 from sordino.query.tree import Call, Field, Literal, Scalar
-from sordino.query.types import Range, Type
+from sordino.query.types import Range, Type, Value
 
 Types: TypeAlias = "tuple[Type, ...]"
 Takes: TypeAlias = "Callable[[Types], bool]"
@@ -22,30 +24,87 @@ Gives: TypeAlias = "Callable[[tuple[Scalar, ...]], Type]"
 Ranges: TypeAlias = "Callable[[tuple[Scalar, ...]], Range | None]"
 
 MANY = 1_000  # arguments that greatest, least, coalesce, case and in take at most
-YES, NO = ("true", "t", "1"), ("false", "f", "0")  # text that is a truth value
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A name that SQL calls an operation by, and how many values may stand in its parentheses.
+
+    ``takes`` is empty where the parser counts them well enough. ``example`` is what to write
+    instead of a wrong number; ``unknown`` are functions that the parser has no node for.
+    """
+
+    name: str
+    takes: tuple[int, ...] = ()
+    example: str = ""
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How an operation is written in SQL.
+
+    ``nodes`` are the parser's classes by name, with the arguments that they may have, in order.
+    ``words`` tell apart operations that share a node: parts of a day, or names of types.
+    ``sign`` stands between two values, and ``spoken`` is what messages call the operation.
+    """
+
+    functions: tuple[Function, ...] = ()
+    nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    sign: str = ""
+    spoken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Which types an operation takes: ``words`` say for messages what ``fit`` checks.
+
+    The hints say what to write for arguments that do not fit, and where one of them is a time.
+    """
+
+    words: str
+    fit: Takes
+    hint: str = "cast the value, as in CAST(x AS DOUBLE)"
+    hint_for_times: str = "use a part of it, as in year(x)"
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation: how many arguments, of which types, and the type and range of the result.
+    """An operation: what it takes, what it gives, and how it is written.
 
-    ``wants`` says in words what ``takes`` checks, for messages. A range is a public guess of where
-    values lie; nothing that is proved rests on it.
+    A range is a public guess of where values lie; nothing that is proved rests on it. ``value``
+    is asked only where all values are there, unless it ``sees_missing``. ``agreed`` tells of text
+    whether all engines give the same for it. ``template`` is its SQL, for an engine that has no
+    rule of its own, with ``{0}`` and so on for arguments of the types that the operation takes.
     """
 
     name: str
     fewest: int
     most: int
-    wants: str
-    takes: Takes
+    arguments: Arguments
     gives: Gives
     range: Ranges
+    value: values.Rule
+    sql: Spelling = Spelling()
+    sees_missing: bool = False
+    agreed: Callable[[str], bool] | None = None
+    template: str = ""
+
+    @property
+    def takes(self) -> Takes:
+        """Tell whether values of some types fit."""
+        return self.arguments.fit
+
+    @property
+    def wants(self) -> str:
+        """What it takes, in words."""
+        return self.arguments.words
 
 
 def call(name: str, *arguments: Scalar) -> Call:
     """Return the operation on arguments that fit it, with its type and range.
 
-    >>> from sordino.query.tree import Literal
     >>> call("add", Literal(1, Type.INTEGER), Literal(2.5, Type.REAL)).type
     <Type.REAL: 'real'>
     """
@@ -113,12 +172,32 @@ def _anything(types: Types) -> bool:
     return bool(types)
 
 
-_NUMBERS = _every(Type.INTEGER, Type.REAL)
-_TEXTS = _every(Type.TEXT)
-_TIMES = _every(Type.DATE, Type.TIMESTAMP)
-_LOGIC = _every(Type.BOOLEAN)
+_NUMERIC = _every(Type.INTEGER, Type.REAL)
 _COUNTED = _every(Type.INTEGER, Type.REAL, Type.BOOLEAN, Type.TEXT)
-_DATED = _every(Type.DATE, Type.TIMESTAMP, Type.TEXT)
+_DAY = "cast the value, as in CAST(x AS DATE)"
+_WRITTEN_DAY = "days are written as in DATE '2024-05-01'"
+_VARCHAR = "cast the value, as in CAST(x AS VARCHAR)"
+_COMPARE = "compare it with something, as in x > 0"
+
+_NUMBERS = Arguments("numbers", _NUMERIC)
+_EXTREMES = replace(_NUMBERS, hint_for_times="write CASE WHEN x > y THEN x ELSE y END")
+_DIGITS = Arguments("a number and digits", _digits)
+_ALIKE = Arguments("values of one type", _alike)
+_ANY = Arguments("any value", _anything)
+_TRUTH = Arguments("a truth value", _every(Type.BOOLEAN), _COMPARE)
+_TRUTHS = replace(_TRUTH, words="truth values")
+_BRANCHES = Arguments("conditions and values of one type", _branches)
+_TEXT = Arguments("text", _every(Type.TEXT), _VARCHAR, _VARCHAR)
+_PIECE = Arguments("text, a start and a length", _starts(Type.TEXT, Type.INTEGER, Type.INTEGER))
+_TO_NUMBER = Arguments("a number, text or a truth value", _COUNTED)
+_TO_TRUTH = Arguments("a number, text or truth", _COUNTED)
+_TIME = Arguments("a day or a moment", _every(Type.DATE, Type.TIMESTAMP), _DAY, _DAY)
+_TO_TIME = Arguments(
+    "a day, a moment or text",
+    _every(Type.DATE, Type.TIMESTAMP, Type.TEXT),
+    _WRITTEN_DAY,
+    _WRITTEN_DAY,
+)
 
 
 # What they give. ---------------------------------------------------------------------------------
@@ -218,77 +297,536 @@ def _cast_whole(arguments: tuple[Scalar, ...]) -> Range | None:
     return known and ranges.rounded(known, 0)
 
 
-def _table() -> dict[str, Operation]:
+# The rows. ---------------------------------------------------------------------------------------
+
+_THIS, _PAIR, _MANY = ("this",), ("this", "expression"), ("this", "expressions")
+_CAST = {"Cast": ("this", "to"), "TryCast": ("this", "to", "safe")}
+_TRUNC = {"DateTrunc": ("this", "unit"), "TimestampTrunc": ("this", "unit")}
+_CUT = (Function("date_trunc", (2,), "DATE_TRUNC('month', x)"), Function("datetrunc", (2,)))
+_PART = (
+    Function("date_part", (2,), "DATE_PART('month', x)", unknown=True),
+    Function("datepart", (2,), unknown=True),
+)
+
+
+def _sign(sign: str, node: str) -> Spelling:
+    return Spelling(nodes={node: _PAIR}, sign=sign)
+
+
+def _one(*names: str, node: str) -> Spelling:
+    """Return how a function of one value is written."""
+    return Spelling(tuple(Function(name, (1,)) for name in names), {node: _THIS})
+
+
+def _part(*functions: Function, words: tuple[str, ...], spoken: str = "", **nodes: Any) -> Spelling:
+    return Spelling((*functions, *_PART), {**nodes, "Extract": _PAIR}, words, spoken=spoken)
+
+
+def _casts(spoken: str, *words: str, date: bool = False) -> Spelling:
+    functions = (Function("date", (1,)),) if date else ()
+    nodes = {**_CAST, "Date": _THIS} if date else _CAST
+    return Spelling(functions, nodes, words, spoken=f"CAST AS {spoken}")
+
+
+def _rows() -> list[Operation]:
     number, integer, real = _number, _always(Type.INTEGER), _always(Type.REAL)
     text, truth = _always(Type.TEXT), _always(Type.BOOLEAN)
-    numbers, comparable = "numbers", "values of one type"
-    rows: list[Operation] = [
-        Operation("add", 2, 2, numbers, _NUMBERS, number, _on(ranges.add)),
-        Operation("sub", 2, 2, numbers, _NUMBERS, number, _on(ranges.sub)),
-        Operation("mul", 2, 2, numbers, _NUMBERS, number, _on(ranges.mul)),
-        Operation("div", 2, 2, numbers, _NUMBERS, real, _on(ranges.div)),
-        Operation("neg", 1, 1, numbers, _NUMBERS, number, _on(ranges.neg)),
-        Operation("abs", 1, 1, numbers, _NUMBERS, number, _on(ranges.absolute)),
-        Operation("floor", 1, 1, numbers, _NUMBERS, integer, _on(ranges.floor)),
-        Operation("ceil", 1, 1, numbers, _NUMBERS, integer, _on(ranges.ceil)),
-        Operation("round", 2, 2, "a number and digits", _digits, _rounded, _round),
-        Operation("greatest", 1, MANY, numbers, _NUMBERS, number, _greatest),
-        Operation("least", 1, MANY, numbers, _NUMBERS, number, _least),
-        Operation("clamp", 3, 3, numbers, _NUMBERS, number, _clamp),
-        Operation("coalesce", 1, MANY, comparable, _alike, _first, _hull),
-        Operation("nullif", 2, 2, comparable, _alike, _first, _same),
-        Operation("is_null", 1, 1, "any value", _anything, truth, _unknown),
-        Operation("and", 2, 2, "truth values", _LOGIC, truth, _unknown),
-        Operation("or", 2, 2, "truth values", _LOGIC, truth, _unknown),
-        Operation("not", 1, 1, "a truth value", _LOGIC, truth, _unknown),
-        Operation("in", 2, MANY + 1, comparable, _alike, truth, _unknown),
-        Operation("like", 2, 2, "text", _TEXTS, truth, _unknown),
-        Operation("ilike", 2, 2, "text", _TEXTS, truth, _unknown),
-        Operation("case", 3, MANY, "conditions and values of one type", _branches, _last, _values),
-        Operation("lower", 1, 1, "text", _TEXTS, text, _unknown),
-        Operation("upper", 1, 1, "text", _TEXTS, text, _unknown),
-        Operation("trim", 1, 1, "text", _TEXTS, text, _unknown),
-        Operation("length", 1, 1, "text", _TEXTS, integer, _within(0, 10_000)),
+    v, few = values, Function
+    rows = [
+        Operation(
+            "add",
+            2,
+            2,
+            _NUMBERS,
+            number,
+            _on(ranges.add),
+            lambda left, right: float(left) + float(right),
+            _sign("+", "Add"),
+        ),
+        Operation(
+            "sub",
+            2,
+            2,
+            _NUMBERS,
+            number,
+            _on(ranges.sub),
+            lambda left, right: float(left) - float(right),
+            _sign("-", "Sub"),
+        ),
+        Operation("mul", 2, 2, _NUMBERS, number, _on(ranges.mul), v.multiplied, _sign("*", "Mul")),
+        Operation("div", 2, 2, _NUMBERS, real, _on(ranges.div), v.divided, _sign("/", "Div")),
+        Operation(
+            "neg",
+            1,
+            1,
+            _NUMBERS,
+            number,
+            _on(ranges.neg),
+            lambda value: -float(value),
+            Spelling(nodes={"Neg": _THIS}, spoken="-"),
+        ),
+        Operation(
+            "abs",
+            1,
+            1,
+            _NUMBERS,
+            number,
+            _on(ranges.absolute),
+            lambda value: abs(float(value)),
+            _one("abs", node="Abs"),
+        ),
+        Operation(
+            "floor",
+            1,
+            1,
+            _NUMBERS,
+            integer,
+            _on(ranges.floor),
+            v.floor,
+            _one("floor", node="Floor"),
+        ),
+        Operation(
+            "ceil",
+            1,
+            1,
+            _NUMBERS,
+            integer,
+            _on(ranges.ceil),
+            v.ceil,
+            _one("ceil", "ceiling", node="Ceil"),
+        ),
+        Operation(
+            "round",
+            2,
+            2,
+            _DIGITS,
+            _rounded,
+            _round,
+            v.rounded,
+            Spelling((few("round", (1, 2), "ROUND(x, 2)"),), {"Round": ("this", "decimals")}),
+        ),
+        Operation(
+            "greatest",
+            1,
+            MANY,
+            _EXTREMES,
+            number,
+            _greatest,
+            v.extreme(max),
+            Spelling((few("greatest"),), {"Greatest": (*_MANY, "ignore_nulls")}),
+            sees_missing=True,
+        ),
+        Operation(
+            "least",
+            1,
+            MANY,
+            _EXTREMES,
+            number,
+            _least,
+            v.extreme(min),
+            Spelling((few("least"),), {"Least": (*_MANY, "ignore_nulls")}),
+            sees_missing=True,
+        ),
+        Operation(
+            "clamp",
+            3,
+            3,
+            _NUMBERS,
+            number,
+            _clamp,
+            v.clamp,
+            Spelling((few("clamp", (3,), "CLAMP(x, 0, 100)", unknown=True),)),
+        ),
+        Operation(
+            "coalesce",
+            1,
+            MANY,
+            _ALIKE,
+            _first,
+            _hull,
+            v.coalesce,
+            Spelling(
+                (few("coalesce"), few("ifnull", (2,), "COALESCE(x, y)"), few("nvl", (2,))),
+                {"Coalesce": _MANY},
+            ),
+            sees_missing=True,
+        ),
+        Operation(
+            "nullif",
+            2,
+            2,
+            _ALIKE,
+            _first,
+            _same,
+            v.null_if,
+            Spelling((few("nullif", (2,), "NULLIF(x, y)"),), {"Nullif": _PAIR}),
+            sees_missing=True,
+        ),
+        Operation(
+            "is_null",
+            1,
+            1,
+            _ANY,
+            truth,
+            _unknown,
+            v.is_null,
+            Spelling(nodes={"Is": _PAIR}),
+            sees_missing=True,
+        ),
+        Operation(
+            "and", 2, 2, _TRUTHS, truth, _unknown, v.both, _sign("AND", "And"), sees_missing=True
+        ),
+        Operation(
+            "or", 2, 2, _TRUTHS, truth, _unknown, v.either, _sign("OR", "Or"), sees_missing=True
+        ),
+        Operation(
+            "not",
+            1,
+            1,
+            _TRUTH,
+            truth,
+            _unknown,
+            lambda value: not value,
+            Spelling(nodes={"Not": _THIS}),
+        ),
+        Operation(
+            "in",
+            2,
+            MANY + 1,
+            _ALIKE,
+            truth,
+            _unknown,
+            v.listed,
+            Spelling(nodes={"In": _MANY}),
+            sees_missing=True,
+        ),
+        Operation(
+            "like",
+            2,
+            2,
+            _TEXT,
+            truth,
+            _unknown,
+            v.like,
+            Spelling(nodes={"Like": (*_PAIR, "negate")}),
+            template="({0} LIKE {1})",
+        ),
+        Operation(
+            "ilike",
+            2,
+            2,
+            _TEXT,
+            truth,
+            _unknown,
+            lambda text, pattern: v.like(text.lower(), pattern.lower()),
+            Spelling(nodes={"ILike": (*_PAIR, "negate")}),
+            agreed=v.plain_text,
+            template="({0} ILIKE {1})",
+        ),
+        Operation(
+            "case",
+            3,
+            MANY,
+            _BRANCHES,
+            _last,
+            _values,
+            v.branch,
+            Spelling(
+                (few("if", (2, 3), "IF(condition, x, y)"),),
+                {"Case": ("this", "ifs", "default"), "If": ("this", "true", "false")},
+            ),
+            sees_missing=True,
+        ),
+        Operation(
+            "lower",
+            1,
+            1,
+            _TEXT,
+            text,
+            _unknown,
+            str.lower,
+            _one("lower", node="Lower"),
+            agreed=v.plain_text,
+            template="lower({0})",
+        ),
+        Operation(
+            "upper",
+            1,
+            1,
+            _TEXT,
+            text,
+            _unknown,
+            str.upper,
+            _one("upper", node="Upper"),
+            agreed=v.plain_text,
+            template="upper({0})",
+        ),
+        Operation(
+            "trim",
+            1,
+            1,
+            _TEXT,
+            text,
+            _unknown,
+            lambda text: text.strip(" "),
+            _one("trim", node="Trim"),
+            agreed=v.plain_text,
+            template="trim({0})",
+        ),
+        Operation(
+            "length",
+            1,
+            1,
+            _TEXT,
+            integer,
+            _within(0, 10_000),
+            len,
+            _one("length", "len", node="Length"),
+            template="length({0})",
+        ),
         Operation(
             "substring",
             3,
             3,
-            "text, a start and a length",
-            _starts(Type.TEXT, Type.INTEGER, Type.INTEGER),
+            _PIECE,
             text,
             _unknown,
+            v.substring,
+            Spelling(
+                (few("substring"), few("left", (2,), "LEFT(x, 3)")),
+                {"Substring": ("this", "start", "length"), "Left": _PAIR},
+            ),
         ),
-        Operation("to_real", 1, 1, "a number, text or a truth value", _COUNTED, real, _cast),
         Operation(
-            "to_integer", 1, 1, "a number, text or a truth value", _COUNTED, integer, _cast_whole
+            "to_real",
+            1,
+            1,
+            _TO_NUMBER,
+            real,
+            _cast,
+            v.to_real,
+            _casts("DOUBLE", "DOUBLE", "FLOAT", "REAL"),
+            agreed=v.number_text,
         ),
-        Operation("to_boolean", 1, 1, "a number, text or truth", _COUNTED, truth, _unknown),
-        Operation("to_date", 1, 1, "a day, a moment or text", _DATED, _always(Type.DATE), _cast),
         Operation(
-            "to_timestamp", 1, 1, "a day, a moment or text", _DATED, _always(Type.TIMESTAMP), _cast
+            "to_integer",
+            1,
+            1,
+            _TO_NUMBER,
+            integer,
+            _cast_whole,
+            v.to_integer,
+            _casts("BIGINT", "TINYINT", "SMALLINT", "INT", "BIGINT"),
+            agreed=v.number_text,
         ),
-        Operation("to_text", 1, 1, "any value", _anything, text, _unknown),
+        Operation(
+            "to_boolean",
+            1,
+            1,
+            _TO_TRUTH,
+            truth,
+            _unknown,
+            v.to_boolean,
+            _casts("BOOLEAN", "BOOLEAN"),
+            agreed=v.plain_text,
+        ),
+        Operation(
+            "to_date",
+            1,
+            1,
+            _TO_TIME,
+            _always(Type.DATE),
+            _cast,
+            v.to_date,
+            _casts("DATE", "DATE", date=True),
+            agreed=v.moment_text,
+        ),
+        Operation(
+            "to_timestamp",
+            1,
+            1,
+            _TO_TIME,
+            _always(Type.TIMESTAMP),
+            _cast,
+            v.to_timestamp,
+            _casts("TIMESTAMP", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"),
+            agreed=v.moment_text,
+        ),
+        Operation(
+            "to_text", 1, 1, _ANY, text, _unknown, v.to_text, _casts("VARCHAR", "TEXT", "VARCHAR")
+        ),
+        Operation(
+            "year",
+            1,
+            1,
+            _TIME,
+            integer,
+            _same,
+            lambda day: day.year,
+            _part(few("year", (1,)), words=("year",), Year=_THIS),
+            template="year({0})",
+        ),
+        Operation(
+            "quarter",
+            1,
+            1,
+            _TIME,
+            integer,
+            _within(1, 4),
+            v.quarter,
+            _part(few("quarter", (1,)), words=("quarter",), Quarter=_THIS),
+            template="quarter({0})",
+        ),
+        Operation(
+            "month",
+            1,
+            1,
+            _TIME,
+            integer,
+            _within(1, 12),
+            lambda day: day.month,
+            _part(few("month", (1,)), words=("month",), Month=_THIS),
+            template="month({0})",
+        ),
+        Operation(
+            "day",
+            1,
+            1,
+            _TIME,
+            integer,
+            _within(1, 31),
+            lambda day: day.day,
+            _part(
+                few("day", (1,)),
+                few("dayofmonth", (1,)),
+                words=("day", "dayofmonth"),
+                Day=_THIS,
+                DayOfMonth=_THIS,
+            ),
+            template="day({0})",
+        ),
+        Operation(
+            "dow",
+            1,
+            1,
+            _TIME,
+            integer,
+            _within(0, 6),
+            lambda day: day.isoweekday() % 7,
+            _part(
+                few("dayofweek", (1,)),
+                few("dow", (1,), unknown=True),
+                words=("dow", "dayofweek"),
+                spoken="DAYOFWEEK",
+                DayOfWeek=_THIS,
+            ),
+            template="dayofweek({0})",
+        ),
+        Operation(
+            "hour",
+            1,
+            1,
+            _TIME,
+            integer,
+            _within(0, 23),
+            lambda day: day.hour if isinstance(day, datetime) else 0,
+            _part(few("hour", (1,)), words=("hour",), Hour=_THIS),
+            template="hour({0})",
+        ),
+    ]
+    compared: list[tuple[str, str, str, values.Rule]] = [
+        ("eq", "=", "EQ", lambda left, right: left == right),
+        ("neq", "<>", "NEQ", lambda left, right: left != right),
+        ("lt", "<", "LT", lambda left, right: left < right),
+        ("lte", "<=", "LTE", lambda left, right: left <= right),
+        ("gt", ">", "GT", lambda left, right: left > right),
+        ("gte", ">=", "GTE", lambda left, right: left >= right),
     ]
     rows += [
-        Operation(name, 2, 2, comparable, _alike, truth, _unknown)
-        for name in ("eq", "neq", "lt", "lte", "gt", "gte")
+        Operation(name, 2, 2, _ALIKE, truth, _unknown, rule, _sign(sign, node))
+        for name, sign, node, rule in compared
+    ]
+    cut: list[tuple[str, values.Rule]] = [
+        ("year", v.truncated(to_year=True)),
+        ("quarter", v.trunc_quarter),
+        ("month", v.truncated(to_month=True)),
+        ("day", v.truncated()),
+        ("hour", v.trunc_hour),
     ]
     rows += [
-        Operation(name, 1, 1, "a day or a moment", _TIMES, integer, range_)
-        for name, range_ in (
-            ("year", _same),
-            ("quarter", _within(1, 4)),
-            ("month", _within(1, 12)),
-            ("day", _within(1, 31)),
-            ("dow", _within(0, 6)),
-            ("hour", _within(0, 23)),
+        Operation(
+            f"trunc_{unit}",
+            1,
+            1,
+            _TIME,
+            _first,
+            _same,
+            rule,
+            Spelling(_CUT, _TRUNC, (unit,), spoken="DATE_TRUNC"),
+            template=f"date_trunc('{unit}', {{0}})",
         )
+        for unit, rule in cut
     ]
-    rows += [
-        Operation(f"trunc_{part}", 1, 1, "a day or a moment", _TIMES, _first, _same)
-        for part in ("year", "quarter", "month", "day", "hour")
-    ]
-    return {row.name: row for row in rows}
+    return rows
 
 
-OPERATIONS = _table()
+OPERATIONS = {row.name: row for row in _rows()}
+SEE_MISSING = frozenset(row.name for row in OPERATIONS.values() if row.sees_missing)
+
+
+# What they give for values. ----------------------------------------------------------------------
+
+
+class Doubtful(Exception):
+    """An operation meets text on which engines may differ."""
+
+
+def doubtful(operation: str, given: Sequence[Value]) -> bool:
+    """Tell whether engines may differ on what an operation gives for values.
+
+    >>> doubtful("upper", ["flu"]), doubtful("upper", ["stra\u00dfe"])
+    (False, True)
+    >>> doubtful("to_integer", ["31"]), doubtful("to_integer", ["0x1F"])
+    (False, True)
+    """
+    agreed = OPERATIONS[operation].agreed
+    if agreed is None:
+        return False
+    return not all(agreed(value) for value in given if isinstance(value, str))
+
+
+def evaluate(scalar: Scalar, row: Mapping[str, Value], *, sure: bool = False) -> Value:
+    """Return the value of a scalar on a row, which gives a value for the name of each field.
+
+    With ``sure`` it raises ``Doubtful`` where engines may differ on that value.
+
+    >>> age = Field("f0", Type.INTEGER, "age")
+    >>> evaluate(call("div", age, Literal(0, Type.INTEGER)), {"f0": 37}) is None
+    True
+    """
+    match scalar:
+        case Literal(value=value):
+            return value
+        case Field(name=name):
+            return row[name]
+        case Call(operation=operation, arguments=arguments, type=kind):
+            given = [evaluate(argument, row, sure=sure) for argument in arguments]
+            return apply(operation, given, kind, sure=sure)
+
+
+def apply(operation: str, given: Sequence[Value], kind: Type, *, sure: bool = False) -> Value:
+    """Return what an operation gives for values; ``kind`` is the type of its result.
+
+    It never fails for values of the types that the operation takes, but that it raises ``Doubtful``
+    if it has to be ``sure`` and engines may differ.
+    """
+    if sure and doubtful(operation, given):
+        raise Doubtful
+    row = OPERATIONS[operation]
+    if not row.sees_missing and any(value is None for value in given):
+        return None
+    try:
+        result = row.value(*given)
+    except (ValueError, OverflowError, ZeroDivisionError, DecimalException):
+        return None
+    return values.fitted(result, kind)

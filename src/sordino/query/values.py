@@ -1,218 +1,279 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading public bounds and keys: what an owner typed, as values of a declared type."""
+"""What operations give for single values: the meaning that the engine's SQL must agree with.
+
+Text that engines and Python may read differently is told apart, so that no list of keys rests on
+it: they fold letters beyond ASCII in different ways, disagree on which are spaces, and one reads
+``0x1F`` as a number where another reads none.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
-from typing import Any, assert_never
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TypeAlias
 
-import numpy as np
+from sordino.query.types import Type, Value
 
-from sordino.errors import CatalogError
-from sordino.exact.rational import brief, finite, is_integer
-from sordino.query.types import Range, Type, Value
+Rule: TypeAlias = "Callable[..., Value]"
 
-MOST_KEYS = 1_000_000  # of one column
-LONGEST_TEXT = 10_000  # characters; longer values of the data are cut there
-LEAST_INTEGER, LARGEST_INTEGER = -(2**63), 2**63 - 1
-FIRST_YEAR, LAST_YEAR = 1, 9999
-
-
-def read_type(text: object) -> Type:
-    """Read the name of a type.
-
-    >>> read_type("integer")
-    <Type.INTEGER: 'integer'>
-    """
-    if isinstance(text, str) and text in set(Type):
-        return Type(text)
-    known = ", ".join(Type)
-    raise CatalogError(f"{_shown(text)} is not a type; the types are {known}")
+YES, NO = ("true", "t", "1"), ("false", "f", "0")  # text that is a truth value
+_PLAIN = re.compile(r"[ -~]*")
+_NUMBER = re.compile(r" *[-+]?\d{1,15}(\.\d{1,15})? *", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}(:\d{2})?)?", re.ASCII)
+_DIGIT = re.compile(r"\d", re.ASCII)
+_SPECIAL = ("nan", "inf", "infinity", "epoch", "now", "today", "yesterday", "tomorrow")
+_LARGEST = 2**63
+_WRITTEN = re.compile(
+    r"(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?"
+)
 
 
-def read_bounds(kind: Type, bounds: object) -> Range:
-    """Read two ends; for days and moments they are years, or days whose years count.
-
-    >>> read_bounds(Type.DATE, (date(2023, 1, 1), 2024))
-    Range(low=Fraction(2023, 1), high=Fraction(2024, 1))
-    """
-    if not (kind.is_number or kind.is_time):
-        raise CatalogError(
-            f"bounds are for numbers and times, and a column of type {kind} has none"
-        )
-    low, high = _pair(bounds)
-    if kind.is_time:
-        return _years(low, high)
-    try:
-        found = Range(finite("the lower bound", low), finite("the upper bound", high))
-    except (TypeError, ValueError) as error:
-        raise CatalogError(str(error)) from None
-    if found.low >= found.high:
-        raise CatalogError(
-            f"the lower bound {brief(found.low)} must be below the upper bound {brief(found.high)}"
-        )
-    if kind is Type.INTEGER:
-        _check_whole(found)
-    return found
+# Text on which engines agree. --------------------------------------------------------------------
 
 
-def read_keys(kind: Type, keys: Iterable[object]) -> tuple[Value, ...]:
-    """Read a list of keys, in the order that answers will have.
-
-    >>> read_keys(Type.TEXT, ["flu", "asthma"])
-    ('flu', 'asthma')
-    """
-    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-        raise CatalogError(f"keys must be a list of values of type {kind}, got {_shown(keys)}")
-    found: list[Value] = []
-    for key in keys:
-        found.append(None if key is None else read_value(kind, key))
-        if len(found) > MOST_KEYS:
-            raise CatalogError(f"a column may have at most {MOST_KEYS:,} keys")
-    if not found:
-        raise CatalogError("keys must not be an empty list; leave it out to have keys discovered")
-    seen: set[Value] = set()
-    for value in found:
-        if value in seen:
-            raise CatalogError(f"the key {_shown(value)} stands twice in the list")
-        seen.add(value)
-    return tuple(found)
+def plain_text(text: str) -> bool:
+    """Tell whether text has nothing but the printable characters of ASCII."""
+    return _PLAIN.fullmatch(text) is not None
 
 
-def keys_between(kind: Type, first: object, last: object) -> tuple[Value, ...]:
-    """Return all whole numbers, or all days, from the first to the last.
+def _written(form: re.Pattern[str]) -> Callable[[str], bool]:
+    """Return a test for text of one form, or for text that everybody reads as something else."""
 
-    >>> keys_between(Type.INTEGER, 1, 4)
-    (1, 2, 3, 4)
-    """
-    low, high = read_value(kind, first), read_value(kind, last)
-    if isinstance(low, date) and isinstance(high, date):
-        day, many = low, (high - low).days + 1
-        _check_many(many)
-        return tuple(day + timedelta(days=step) for step in range(many))
-    if isinstance(low, int) and isinstance(high, int):
-        _check_many(high - low + 1)
-        return tuple(range(low, high + 1))
-    raise CatalogError(f"keys from ... to ... are for integers and dates, not for type {kind}")
+    def agreed(text: str) -> bool:
+        if form.fullmatch(text):
+            return True
+        word = text.strip(" +-").lower()
+        return plain_text(text) and not _DIGIT.search(text) and word not in _SPECIAL
+
+    return agreed
 
 
-def read_value(kind: Type, value: object) -> Value:
-    """Read one value that rows may be grouped by.
-
-    >>> read_value(Type.INTEGER, "7")
-    Traceback (most recent call last):
-    sordino.errors.CatalogError: '7' is not a value of type integer
-    """
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.item()
-    found: Value
-    match kind:
-        case Type.INTEGER:
-            found = _integer(value)
-        case Type.TEXT:
-            found = _text(value)
-        case Type.BOOLEAN:
-            found = value if isinstance(value, bool) else None
-        case Type.DATE:
-            found = value if isinstance(value, date) and not isinstance(value, datetime) else None
-        case Type.TIMESTAMP:
-            found = _moment(value)
-        case Type.REAL:
-            raise CatalogError(
-                "a column of type real cannot have keys; declare it as integer, or group by "
-                "HISTOGRAM or FLOOR of it"
-            )
-        case _:
-            assert_never(kind)
-    if found is None:
-        raise CatalogError(f"{_shown(value)} is not a value of type {kind}")
-    return found
+number_text, moment_text = _written(_NUMBER), _written(_MOMENT)
 
 
-def _pair(bounds: object) -> tuple[Any, Any]:
-    if isinstance(bounds, Range):
-        return bounds.low, bounds.high
-    if isinstance(bounds, tuple | list) and len(bounds) == 2:
-        return bounds[0], bounds[1]
-    raise CatalogError(f"bounds must be two values, [low, high], got {_shown(bounds)}")
-
-
-def _years(low: object, high: object) -> Range:
-    first, last = _year(low), _year(high)
-    if first > last:
-        raise CatalogError(f"the first year {first} must not be after the last year {last}")
-    return Range(finite("year", first), finite("year", last))
-
-
-def _year(value: object) -> int:
-    year = value.year if isinstance(value, date) else value
-    try:
-        found = finite("year", year)
-    except (TypeError, ValueError):
-        found = finite("year", 0)
-    if found.denominator != 1 or not FIRST_YEAR <= found <= LAST_YEAR:
-        raise CatalogError(
-            f"bounds of days and moments must be dates or years from {FIRST_YEAR} to {LAST_YEAR}, "
-            f"got {_shown(value)}" + ("; write it without quotes" if _is_day(value) else "")
-        )
-    return int(found)
-
-
-def _is_day(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"\d{4}(-\d\d-\d\d)?", value) is not None
-
-
-def _check_whole(found: Range) -> None:
-    for end in (found.low, found.high):
-        if end.denominator != 1 or not LEAST_INTEGER <= end <= LARGEST_INTEGER:
-            raise CatalogError(
-                f"bounds of a column of type integer must be whole numbers of 64 bits, "
-                f"got {brief(end)}"
-            )
-
-
-def _check_many(many: int) -> None:
-    if not 1 <= many <= MOST_KEYS:
-        raise CatalogError(f"keys from ... to ... must be at least 1 and at most {MOST_KEYS:,}")
-
-
-def _integer(value: object) -> int | None:
-    if is_integer(value) and LEAST_INTEGER <= value <= LARGEST_INTEGER:
-        return int(value)
-    return None
-
-
-def _text(value: object) -> str | None:
-    if not isinstance(value, str):
+def fitted(value: Value, kind: Type) -> Value:
+    """Return a result in its type; what does not fit is missing."""
+    if isinstance(value, float) and math.isnan(value):
         return None
-    if len(value) > LONGEST_TEXT or "\0" in value or not _is_unicode(value):
-        raise CatalogError(
-            f"a key must be text of at most {LONGEST_TEXT:,} characters without NUL or lone "
-            "surrogates, because no value of the data has them"
-        )
+    if kind is Type.INTEGER and isinstance(value, int | float):
+        return _whole(value)
+    if kind is Type.REAL and isinstance(value, int | float):
+        return float(value)
     return value
 
 
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _moment(value: object) -> datetime | None:
-    if not isinstance(value, datetime):
+def _whole(value: float) -> int | None:
+    """Return the nearest whole number, ties to even, if 64 bits hold it."""
+    if isinstance(value, float) and not math.isfinite(value):
         return None
-    if value.tzinfo is not None:
-        try:
-            value = value.astimezone(UTC).replace(tzinfo=None)
-        except OverflowError:
-            return None
-    return datetime(
-        *value.timetuple()[:6], value.microsecond
-    )  # also if it is of another library's class
+    whole = round(value)
+    return whole if -_LARGEST <= whole < _LARGEST else None
 
 
-def _shown(value: object) -> str:
-    """Quote what the owner typed, or only name its type if it is long."""
-    text = str(value) if isinstance(value, date) else repr(value)
-    return text if len(text) <= 60 else f"a value of type {type(value).__name__}"
+# Missing values take part in these. -------------------------------------------------------------
+
+
+def both(left: Value, right: Value) -> Value:
+    """Return whether both are true."""
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def either(left: Value, right: Value) -> Value:
+    """Return whether one is true."""
+    if left is True or right is True:
+        return True
+    return None if left is None or right is None else False
+
+
+def coalesce(*values: Value) -> Value:
+    """Return the first value that is there."""
+    return next((value for value in values if value is not None), None)
+
+
+def null_if(value: Value, other: Value) -> Value:
+    """Return a value, but nothing if it equals another."""
+    return None if value is not None and value == other else value
+
+
+def branch(*values: Value) -> Value:
+    """Return the value of the first condition that is true, or the last value."""
+    for condition, value in zip(values[:-1:2], values[1::2], strict=True):
+        if condition is True:
+            return value
+    return values[-1]
+
+
+def listed(value: Value, *choices: Value) -> Value:
+    """Return whether a value is among others."""
+    if value is None:
+        return None
+    if any(choice is not None and choice == value for choice in choices):
+        return True
+    return None if None in choices else False
+
+
+def extreme(pick: Callable[..., float]) -> Rule:
+    """Return a rule that picks among the values that are there."""
+
+    def applied(*values: float | None) -> float | None:
+        there = [value for value in values if value is not None]
+        return pick(there) if there else None
+
+    return applied
+
+
+def is_null(value: Value) -> bool:
+    """Return whether a value is missing."""
+    return value is None
+
+
+# All values are there in these. -----------------------------------------------------------------
+
+
+def divided(left: float, right: float) -> float | None:
+    """Return a quotient; nothing is divided by 0."""
+    return None if right == 0 else float(left) / float(right)
+
+
+def multiplied(left: float, right: float) -> float:
+    """Return a product."""
+    return float(left) * float(right)
+
+
+def floor(value: float) -> float:
+    """Round down."""
+    return math.floor(value) if math.isfinite(value) else value
+
+
+def ceil(value: float) -> float:
+    """Round up."""
+    return math.ceil(value) if math.isfinite(value) else value
+
+
+def rounded(value: float, digits: int) -> float:
+    """Round half away from zero, as an engine does: scaled, rounded, and scaled back."""
+    scale = 10.0**digits
+    scaled = abs(float(value)) * scale
+    if not math.isfinite(scaled):
+        return value
+    whole = math.floor(scaled)
+    return math.copysign((whole + (scaled - whole >= 0.5)) / scale, value)
+
+
+def clamp(value: float, low: float, high: float) -> float:
+    """Return the number between two ends that is nearest."""
+    return min(max(value, low), high)
+
+
+def like(text: str, pattern: str) -> bool:
+    """Tell whether text fits a pattern: ``%`` stands for any text and ``_`` for one character.
+
+    >>> like("influenza", "%flu%"), like("flu", "f_"), like("a%", "a%")
+    (True, False, True)
+    """
+    at, mark, star, resume = 0, 0, -1, 0
+    while at < len(text):
+        if mark < len(pattern) and pattern[mark] == "%":
+            star, resume = mark, at
+            mark += 1
+        elif mark < len(pattern) and pattern[mark] in ("_", text[at]):
+            at, mark = at + 1, mark + 1
+        elif star >= 0:
+            resume += 1
+            at, mark = resume, star + 1
+        else:
+            return False
+    return all(sign == "%" for sign in pattern[mark:])
+
+
+def substring(text: str, start: int, length: int) -> str:
+    """Return some characters from a place on, which is counted from 1."""
+    first = max(start, 1)
+    return text[first - 1 : max(start + length, first) - 1]
+
+
+def quarter(day: date) -> int:
+    """Return the quarter of a day."""
+    return (day.month - 1) // 3 + 1
+
+
+def truncated(*, to_month: bool = False, to_year: bool = False) -> Rule:
+    """Return a rule that cuts a moment to its day, month or year."""
+
+    def applied(day: date) -> date:
+        whole = _midnight(day)
+        whole = whole.replace(day=1) if to_month or to_year else whole
+        return whole.replace(month=1) if to_year else whole
+
+    return applied
+
+
+def _midnight(day: date) -> date:
+    if isinstance(day, datetime):
+        return day.replace(hour=0, minute=0, second=0, microsecond=0)
+    return day
+
+
+def trunc_quarter(day: date) -> date:
+    """Cut to the first day of the quarter."""
+    return _midnight(day).replace(month=3 * quarter(day) - 2, day=1)
+
+
+def trunc_hour(day: date) -> date:
+    """Cut a moment to its hour."""
+    if isinstance(day, datetime):
+        return day - timedelta(minutes=day.minute, seconds=day.second, microseconds=day.microsecond)
+    return day
+
+
+def to_real(value: float | str) -> float:
+    """Return a number as a double."""
+    return float(value.strip()) if isinstance(value, str) else float(value)
+
+
+def to_integer(value: float | str) -> float:
+    """Numbers are rounded with ties to even, and what is written with ties away from zero."""
+    if isinstance(value, str):
+        if not abs(float(value)) < _LARGEST:
+            return math.inf
+        return int(Decimal(value.strip()).to_integral_value(ROUND_HALF_UP))
+    return value
+
+
+def to_boolean(value: float | str) -> bool | None:
+    """Return a number or text as a truth value."""
+    if isinstance(value, str):
+        word = value.strip(" ").lower()
+        return True if word in YES else False if word in NO else None
+    return value != 0
+
+
+def to_date(value: date | str) -> date:
+    """Return a moment or text as a day."""
+    if isinstance(value, str):
+        return to_timestamp(value).date()
+    return value.date() if isinstance(value, datetime) else value
+
+
+def to_timestamp(value: date | str) -> datetime:
+    """Return a day or text as a moment."""
+    if isinstance(value, str):
+        found = _WRITTEN.fullmatch(value.strip())
+        if found is None:
+            raise ValueError(value)
+        *parts, rest = found.groups(default="0")
+        year, month, day, hour, minute, second = map(int, parts)
+        return datetime(year, month, day, hour, minute, second, int(rest.ljust(6, "0")))
+    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+
+
+def to_text(value: object) -> str:
+    """Return a value as it is written."""
+    if isinstance(value, float):
+        return str(value + 0.0)  # -0.0 is 0.0, and reads like it
+    return str(value).lower() if isinstance(value, bool) else str(value)

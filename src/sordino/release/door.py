@@ -11,21 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.answer import Answer
-from sordino.answer.charge import Charge
+from sordino.answer.answer import Charge
 from sordino.engine.protocol import Exact
 from sordino.errors import SealedError
 from sordino.ledger.receipt import Receipt
+from sordino.plan.ask import Options
 from sordino.plan.bounded import Cells, Crowded, Part, Ranks, Votes
+from sordino.plan.intervals import level_of_release
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
-from sordino.release.chosen import draw_choices
-from sordino.release.drawn import Draw, Drawn
-from sordino.release.groups import Groups, declared, discovered
-from sordino.release.levels import level_of_release
-from sordino.release.noise import add_noise, gather
+from sordino.release.choices import Pile, draw_choices, draw_quantiles, piles
+from sordino.release.draw import Groups, add_noise, declared, discovered, gather
+from sordino.release.key import KEY
+from sordino.release.measures import Draw, Drawn
 from sordino.release.notes import notes_of
-from sordino.release.options import Options
 from sordino.release.post import columns_of
-from sordino.release.ranked import Pile, draw_quantiles, piles
 from sordino.release.record import facts_of
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def draw(plan: Plan, sealed: Exact, options: Options = _PLAIN) -> Drawn:
 
     Guarantee: as for release.
     """
-    tables = sealed.open()
+    tables = sealed.open(KEY)
     if len(tables) != len(plan.bounded.parts):
         raise ValueError("an engine returns one table for each part")
     if plan.keys is not None:

@@ -3,20 +3,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import assert_never
+
+from sordino.answer.answer import Column, half_width
 from sordino.answer.certificate import NOT_COVERED, person_of
-from sordino.answer.column import Column, half_width
-from sordino.answer.numbers import number_pair, several
+from sordino.answer.render import number_pair, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
-from sordino.plan.expect import COUNTS, accuracy_of, measures_in, short
+from sordino.plan.intervals import COUNTS, accuracy_of, level_of_release, measures_in, short
 from sordino.plan.limits import how_many_groups
 from sordino.plan.naming import in_words, named
 from sordino.plan.plan import Added, Direct, Plan, Ranked
-from sordino.query.tree import Call, Scalar
+from sordino.query.tree import Call, Field, Key, Literal, Scalar
 from sordino.query.types import Type
-from sordino.release.drawn import Drawn
-from sordino.release.left_out import rows_left_out
-from sordino.release.levels import level_of_release
-from sordino.release.ranked import beyond
+from sordino.release.choices import beyond
+from sordino.release.measures import Drawn
+
+_COMPLETE = frozenset({"quarter", "month", "day", "dow", "hour"})  # all their values are known
+_BOUNDED = frozenset({"year", "trunc_year", "trunc_quarter", "trunc_month", "trunc_day"})
+_BOUNDED |= {"trunc_hour"}
+_UNKNOWN = "not declared"
+
+
+def rows_left_out(keys: Iterable[Key]) -> list[str]:
+    """Return which rows are left out because the list of a key may not hold them.
+
+    Guarantee: none needed; public inputs only.
+    """
+    found, titles = [], dict[str, list[str]]()
+    for key in keys:
+        if key.bins is not None:
+            name = named(key.scalar) or key.title
+            found.append(f"rows with {name} outside {in_words(key.bins.range)}")
+        elif key.domain is not None and key.other is None:
+            for why in _why(key.scalar):
+                titles.setdefault(why, []).append(key.title)
+    return found + [f"rows whose {' or '.join(names)} is {why}" for why, names in titles.items()]
+
+
+def _why(scalar: Scalar) -> list[str]:
+    """Return at most one reason why a value may be on no list; being missing is none."""
+    if scalar.type is Type.BOOLEAN or (isinstance(scalar, Call) and scalar.operation in _COMPLETE):
+        return []
+    match scalar:
+        case Literal():
+            return [] if scalar.value is not None else [_UNKNOWN]
+        case Field():
+            return [_UNKNOWN]
+        case Call(operation=operation) if operation in _BOUNDED:
+            return ["outside its declared bounds"]
+        case Call(operation="case", arguments=arguments):
+            return _first((*arguments[1:-1:2], arguments[-1]))
+        case Call(arguments=arguments):
+            return _first(arguments)
+        case _:
+            assert_never(scalar)
+
+
+def _first(scalars: Iterable[Scalar]) -> list[str]:
+    return [why for scalar in scalars for why in _why(scalar)][:1]
+
 
 _LIKELY = 0.95
 _SMALL = 1000  # a step so many times smaller than the half-width is not worth a word

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
-from sordino.answer.column import Column, End, Held
-from sordino.exact.rounding import down, up
-from sordino.plan.expect import measures_in
+from sordino.answer.answer import Column, End, Held
+from sordino.numbers.rounding import down, up
+from sordino.plan.intervals import level_for, measures_in
 from sordino.query.tree import (
     Key,
     KeyRef,
@@ -26,11 +26,10 @@ from sordino.query.tree import (
     PostScalar,
 )
 from sordino.query.types import Type, Value
-from sordino.release.chosen import Picked
-from sordino.release.drawn import Drawn
-from sordino.release.levels import level_for
-from sordino.release.near import Near, exactly, operate
-from sordino.release.noise import Span
+from sordino.release.choices import Picked
+from sordino.release.draw import Span
+from sordino.release.intervals import Near, exactly, operate
+from sordino.release.measures import Drawn
 
 Found: TypeAlias = "dict[int, list[Near]]"  # by measure, one for each group
 _BIN_ENDS = {"bin_from": 0, "bin_to": 1}

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from sordino import __version__
+from sordino.plan.ask import Options
 from sordino.plan.bounded import Ranks, Votes
+from sordino.plan.intervals import choice_rule
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.privacy.loss import loss_to_json
 from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
-from sordino.release.chosen import rule_for
-from sordino.release.options import Options
 
 
 def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _release(plan: Plan, release: Release) -> dict[str, Any]:
                 raise TypeError("candidates are chosen by votes")
             return {
                 "kind": "choice",
-                "mechanism": repr(rule_for(release, part)),
+                "mechanism": repr(choice_rule(release, len(part.domain))),
                 "candidates": len(part.domain),
             }
         case _:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far one record, or one person, can move the answer to a query."""
 
-from sordino.sensitivity.check import check, local
+from sordino.sensitivity.check import Report, Why, check, distance, local, why
 from sordino.sensitivity.counts import choices, count, histogram, rows
-from sordino.sensitivity.distances import distance
 from sordino.sensitivity.extremes import maximum, minimum, quantile
 from sordino.sensitivity.linear import linear
 from sordino.sensitivity.neighbours import Neighbours, Units, convert, read_neighbours
 from sordino.sensitivity.norms import Sensitivity
-from sordino.sensitivity.report import Report, Why, why
 from sordino.sensitivity.sums import mean, sum, variance  # noqa: A004 - called with its package
 from sordino.sensitivity.witness import Rows, Witness
 

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.rational import Integer, is_integer, positive_whole
+from sordino.numbers.rational import Integer, is_integer, positive_whole
 from sordino.sensitivity import order_statistics as ranks
 from sordino.sensitivity import trimmed
-from sordino.sensitivity.bounds import read_bounds
-from sordino.sensitivity.check import Function, answers, listed
+from sordino.sensitivity.arguments import read_bounds
+from sordino.sensitivity.check import Function, Space, answers, listed
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
-from sordino.sensitivity.universe import Space
 
 _NEARLY = 1 - 2.0**-48  # a difference of doubles is off by far less
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
@@ -13,15 +15,347 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.rational import Integer, Number, is_integer, nonnegative, positive_whole
-from sordino.sensitivity.neighbours import Neighbours, Relation, Units, read_relation
-from sordino.sensitivity.norms import Sensitivity
-from sordino.sensitivity.report import Report
-from sordino.sensitivity.universe import MOST_DATASETS, Space, too_many
+from sordino.numbers.columns import is_missing, number_of
+from sordino.numbers.rational import Integer, Number, is_integer, nonnegative, positive_whole
+from sordino.sensitivity.arguments import shown
+from sordino.sensitivity.neighbours import (
+    Neighbours,
+    Relation,
+    Units,
+    read_neighbours,
+    read_relation,
+)
+from sordino.sensitivity.norms import Sensitivity, described, norms, root_up
 from sordino.sensitivity.witness import Rows, Vector, Witness, select
 
-Function: TypeAlias = "Callable[[tuple[Any, ...]], Any]"
 Table: TypeAlias = npt.NDArray[Any]
+Places: TypeAlias = tuple[int, ...]  # of the records in the universe
+
+MOST_DATASETS = 200_000
+MOST_PAIRS = 5_000_000
+_MOST_RECORDS = 10_000
+
+
+class Space(NamedTuple):
+    """All data sets of some sizes, as places of records in the universe.
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    kinds: int
+    fewest: int
+    most: int
+    ordered: bool
+
+    def number(self, size: int) -> int:
+        """Return how many data sets of a size there are."""
+        return self.kinds**size if self.ordered else math.comb(self.kinds + size - 1, size)
+
+    def of(self, size: int) -> Iterable[Places]:
+        """Return all data sets of a size."""
+        if self.ordered:
+            return itertools.product(range(self.kinds), repeat=size)
+        return itertools.combinations_with_replacement(range(self.kinds), size)
+
+    def all(self) -> Iterable[Places]:
+        """Return all data sets."""
+        return itertools.chain.from_iterable(map(self.of, range(self.fewest, self.most + 1)))
+
+    def bigger(self, base: Places) -> Iterable[list[Places]]:
+        """Yield the data sets with one record more, of every kind, for each place it can take."""
+        kinds = range(self.kinds)
+        if not self.ordered:
+            yield [tuple(sorted((*base, kind))) for kind in kinds]
+            return
+        for place in range(len(base) + 1):
+            yield [(*base[:place], kind, *base[place:]) for kind in kinds]
+
+    def neighbours(
+        self, data: list[Places], relation: Neighbours
+    ) -> tuple[list[Table], list[Table]]:
+        """Return the numbers of the data sets of all pairs, of the first and of the second.
+
+        Both relations start from data sets with one record less: two that grew from the same one
+        differ by a replacement.
+        """
+        number = {places: n for n, places in enumerate(data)}
+        added = relation is Neighbours.add_remove
+        bases, grown = [], []
+        for size in range(self.fewest if added else self.fewest - 1, self.most):
+            for base in self.of(size):
+                for bigger in self.bigger(base):
+                    bases.append(number.get(base, -1))
+                    grown.append([number[places] for places in bigger])
+        table = np.array(grown, dtype=np.int64).reshape(-1, self.kinds)
+        if added:
+            first = np.array(bases, dtype=np.int64)
+            return [first] * self.kinds, list(table.T)
+        pairs = list(itertools.combinations(range(self.kinds), 2))
+        return [table[:, a] for a, _ in pairs], [table[:, b] for _, b in pairs]
+
+    def refuse_too_many(self, relation: Neighbours) -> None:
+        """Raise an error if there are more data sets or pairs than can be looked at."""
+        if self.most > _MOST_RECORDS:
+            raise ValueError(too_many("too many data sets of so many records", "a smaller size"))
+        sizes = range(self.fewest, self.most + 1)
+        total = sum(map(self.number, sizes))
+        if total > MOST_DATASETS:
+            raise ValueError(too_many(f"{_big(total)} data sets", "a smaller size or universe"))
+        added = relation is Neighbours.add_remove
+        each = self.kinds if added else self.kinds * (self.kinds - 1) // 2
+        pairs = 0
+        for larger in sizes[1:] if added else sizes:
+            pairs += self.number(larger - 1) * each * (larger if self.ordered else 1)
+        if pairs > MOST_PAIRS:
+            what = f"{_big(pairs)} pairs of neighbours"
+            raise ValueError(too_many(what, "a smaller size or universe"))
+
+
+def too_many(what: str, way: str) -> str:
+    """Say that there is too much to look at, and the way out.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return (
+        f"there are {what}, and at most {MOST_DATASETS} data sets and {MOST_PAIRS} pairs are "
+        f"looked at; take {way}"
+    )
+
+
+def _big(number: int) -> str:
+    return str(number) if number < 10**15 else f"more than 10**{len(str(number)) - 1}"
+
+
+Claim: TypeAlias = "Sensitivity | Fraction"
+
+_ROUNDING = Fraction(1, 10**9)  # an excess below this share of the claim looks like rounding
+_LETTERS = {"l1": "L1", "l2": "L2", "linf": "Linf"}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The largest moves between all neighbours in a small universe, with the pairs that move most.
+
+    ``datasets`` is how often the function was called and ``pairs`` how many pairs of neighbours
+    were compared. ``holds`` tells whether a claim was kept to; None if none was made.
+
+    Guarantee:
+        Neighbours: as given, of the data sets that were looked at and of no others.
+        Loss: none. A claim that is exceeded is false; one that holds here may fail elsewhere.
+        Numerics: exact, for the numbers that the function returned.
+        Proof: docs/proofs/sensitivity.md, theorem 10.
+    """
+
+    scope: str
+    neighbours: Neighbours | Units
+    datasets: int
+    pairs: int
+    l1: Fraction
+    l2_squared: Fraction
+    linf: Fraction
+    witnesses: tuple[Witness, ...]
+    claimed: Claim | None = None
+    floats: bool = False
+
+    @property
+    def l2(self) -> float:
+        """The root of ``l2_squared``, as the least double that reads as at least that."""
+        return root_up(self.l2_squared)
+
+    @property
+    def witness(self) -> Witness | None:
+        """A pair of neighbouring data sets that attains L1; None if nothing moves."""
+        return self.witnesses[0] if self.witnesses else None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the claim was kept to by all pairs; a number claims L1."""
+        return None if self.claimed is None else not self._exceeded()
+
+    def __bool__(self) -> bool:
+        """Refuse: a report of a wrong claim must not pass for a yes."""
+        raise TypeError("a report is neither true nor false; read .holds")
+
+    def _exceeded(self) -> dict[str, tuple[Fraction, Fraction]]:
+        """Return the norms that are larger than what was claimed, with both numbers."""
+        if self.claimed is None:
+            return {}
+        found = {"l1": self.l1, "l2": self.l2_squared, "linf": self.linf}
+        claims = {"l1": self.claimed}
+        if isinstance(self.claimed, Sensitivity):
+            c = self.claimed
+            claims = {"l1": c.l1, "l2": c.l2_squared, "linf": c.linf}
+        return {
+            name: (found[name], Fraction(claim))
+            for name, claim in claims.items()
+            if isinstance(claim, Fraction) and found[name] > claim
+        }
+
+    def __str__(self) -> str:
+        """Write what was looked at, the norms, the fate of the claim, and the worst pairs."""
+        lines = [f"{self.scope}; {described(self.neighbours)}; {norms(self)}"]
+        broken = self._exceeded()
+        for name, (found, claim) in broken.items():
+            if self.l1 == self.linf and len(lines) > 1:
+                continue  # a single number: all norms say the same
+            if name == "l2":
+                got, said = f"{root_up(found):.6g}", f"{root_up(claim):.6g}"
+            else:
+                got, said = shown(found), shown(claim)
+            lines.append(f"the claim is wrong: {_LETTERS[name]} of at most {said}, but it is {got}")
+        small = all(found - claim <= _ROUNDING * claim for found, claim in broken.values())
+        if broken and small and self.floats:
+            lines.append(
+                "by so little that it may be rounding: let the function return Fractions, or "
+                "claim more"
+            )
+        if self.holds:
+            lines.append("the claim holds here")
+        shown_pairs = [w for w in self.witnesses if not broken or set(w.attains) & set(broken)]
+        return "\n".join([*lines, *_blocks(shown_pairs)])
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The neighbouring data sets that move an answer the most; printing it shows them.
+
+    Guarantee: none needed; an example, made from public numbers.
+    """
+
+    title: str
+    witnesses: tuple[Witness, ...]
+
+    def __str__(self) -> str:
+        """Write the title and the pairs of data sets."""
+        return "\n".join([self.title, *_blocks(self.witnesses)])
+
+
+def why(found: Sensitivity | Report) -> Why:
+    """Return why a sensitivity is as large as it is: data sets that attain it, side by side.
+
+    >>> from sordino.sensitivity.sums import sum
+    >>> print(why(sum(bounds=(10, 100), neighbours="replace_one")))
+    sum of values from 10 to 100; one record replaced; moves by at most 90
+                one   other
+      records   100   10
+      answer    100   10
+      moved by  90
+
+    Guarantee: none needed; an example, made from public numbers.
+    """
+    if isinstance(found, Report):
+        return Why(str(found).partition("\n")[0], found.witnesses)
+    if not isinstance(found, Sensitivity):
+        raise TypeError(
+            f"why takes a sensitivity or the report of a check, not {type(found).__name__}"
+        )
+    return Why(str(found), found.witnesses)
+
+
+def _blocks(witnesses: list[Witness] | tuple[Witness, ...]) -> list[str]:
+    """Write each pair, with the norms that it attains if there are several pairs."""
+    if len(witnesses) == 1:
+        return [str(witnesses[0])]
+    lines = []
+    for witness in witnesses:
+        names = " and ".join(_LETTERS[name] for name in witness.attains)
+        lines += [f"for {names}:", str(witness)]
+    return lines
+
+
+_MISSING = ("missing",)  # equal to no record: records that are tuples become longer ones
+
+
+def distance(one: object, other: object, *, neighbours: str) -> int:
+    """Return the least number of steps from neighbour to neighbour between two data sets.
+
+    A data set is a list of records, an array, a column or a table of pandas, whose rows are the
+    records; the order of records does not matter. A mapping is a histogram: how often each record
+    occurs. Numbers are equal if their values are, missing entries are all equal.
+
+    With add_remove it is the L1 distance of the histograms, and of one data set from nothing, its
+    number of records. With replace_one it is half of that, and both must be of one size.
+
+    >>> distance([1, 3, 5, 5], [1, 3, 5], neighbours="add_remove")
+    1
+    >>> distance([1, 3, 5, 5], [3, 4, 5, 5], neighbours="replace_one")
+    1
+    >>> distance({1: 1, 3: 1, 5: 2}, {3: 1, 4: 1, 5: 2}, neighbours="add_remove")
+    2
+
+    Guarantee:
+        Neighbours: as given.
+        Loss: not private; it tells about the data.
+        Numerics: exact.
+        Proof: docs/proofs/sensitivity.md, theorem 11.
+    """
+    relation = read_neighbours(neighbours)
+    _same_columns(one, other)
+    here, there = _histogram(one), _histogram(other)
+    apart = (here - there).total() + (there - here).total()
+    if relation is Neighbours.add_remove:
+        return apart
+    if here.total() != there.total():
+        raise ValueError(
+            "data sets of two sizes are no number of replacements apart; use add_remove"
+        )
+    return apart // 2
+
+
+def _histogram(data: object) -> Counter[Hashable]:
+    if isinstance(data, Mapping):
+        return _counts(data)
+    return Counter(map(_key, _records(data)))
+
+
+def _counts(counts: Mapping[Any, object]) -> Counter[Hashable]:
+    histogram: Counter[Hashable] = Counter()
+    for record, times in counts.items():
+        if not is_integer(times):
+            raise TypeError(f"a histogram holds whole numbers, not {type(times).__name__}")
+        if times < 0:
+            raise ValueError("a histogram holds numbers that are not negative")
+        histogram[_key(record)] += int(times)
+    return histogram
+
+
+def _records(data: Any) -> Iterable[object]:
+    """Return the records one by one; the rows of a table are tuples."""
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not read; fill them with .filled(...) first")
+    if hasattr(data, "itertuples"):
+        return data.itertuples(index=False, name=None)  # type: ignore[no-any-return]
+    if isinstance(data, np.ndarray):
+        if data.ndim not in (1, 2):
+            raise TypeError("an array must be one column of records or a table of rows")
+        return data if data.ndim == 1 else map(tuple, data)
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise TypeError(f"a data set must be a list of records, not {type(data).__name__}")
+    return data
+
+
+def _key(record: object) -> Hashable:
+    """Return what equal records have in common, and no others."""
+    if isinstance(record, tuple | list | np.ndarray):
+        return ("record", *map(_key, record))
+    if is_missing(record):
+        return _MISSING
+    number = number_of(record)
+    if number is not None:
+        return number
+    if not isinstance(record, Hashable):
+        raise TypeError(f"records must be values or tuples of them, not {type(record).__name__}")
+    return record
+
+
+def _same_columns(one: object, other: object) -> None:
+    both = [getattr(data, "columns", None) for data in (one, other)]
+    if both[0] is not None and both[1] is not None and list(both[0]) != list(both[1]):
+        raise ValueError("both tables must have the same columns, in the same order")
+
+
+Function: TypeAlias = "Callable[[tuple[Any, ...]], Any]"
+
 
 _SAFE = 2**62
 _NORMS = ("l1", "l2", "linf")

@@ -7,11 +7,11 @@ import math
 from fractions import Fraction
 from functools import partial
 
-from sordino.exact.rational import Integer, Number, positive_whole
-from sordino.sensitivity.bounds import Bounds, read_bounds, read_number, shown
+from sordino.numbers.rational import Integer, Number, positive_whole
+from sordino.sensitivity.arguments import Bounds, read_bounds, read_number, shown
+from sordino.sensitivity.counts import Layout, names_of, reach
 from sordino.sensitivity.neighbours import Neighbours, Relation, Units, read_relation
 from sordino.sensitivity.norms import Sensitivity
-from sordino.sensitivity.people import Layout, names_of, reach
 from sordino.sensitivity.witness import Rows, Witness, of_number, select
 
 _MOST_SHOWN = 10**6  # values of a data set that shows the worst case of a public size

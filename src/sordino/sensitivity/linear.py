@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.rational import Number, is_integer
-from sordino.sensitivity.bounds import Bounds, binary, read_bounds, read_number, read_records
+from sordino.numbers.rational import Number, is_integer
+from sordino.sensitivity.arguments import Bounds, binary, read_bounds, read_number, read_records
 from sordino.sensitivity.neighbours import Neighbours, Relation
 from sordino.sensitivity.norms import Sensitivity
 from sordino.sensitivity.witness import Rows, Vector, Witness, select

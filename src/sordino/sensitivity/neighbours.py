@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from sordino.exact.rational import (
+from sordino.numbers.rational import (
     Integer,
     Number,
     covering,

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from sordino.exact.balls import ball, round_up
-from sordino.exact.rational import Number, covering, nonnegative, written
-from sordino.exact.rounding import up_as_printed
-from sordino.sensitivity.bounds import shown
+from sordino.numbers.balls import ball, round_up
+from sordino.numbers.rational import Number, covering, nonnegative, written
+from sordino.numbers.rounding import up_as_printed
+from sordino.sensitivity.arguments import shown
 from sordino.sensitivity.neighbours import Neighbours, Relation, Units, read_relation
 from sordino.sensitivity.witness import Witness
 

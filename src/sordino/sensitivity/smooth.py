@@ -14,17 +14,14 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from sordino.exact.rational import Integer, Number, positive, positive_whole
-from sordino.exact.rounding import up
-from sordino.sensitivity import changes as local_sensitivities
+from sordino.numbers.rational import Integer, Number, positive, positive_whole
+from sordino.numbers.rounding import up
+from sordino.sensitivity import changes, trimmed
 from sordino.sensitivity import order_statistics as ranks
-from sordino.sensitivity import trimmed
 from sordino.sensitivity.changes import Windows, Within
 from sordino.sensitivity.check import Function
-from sordino.sensitivity.graphs import read_edges, read_weighted
-from sordino.sensitivity.spanning import SpanningTree
-from sordino.sensitivity.triangles import Triangles
-from sordino.sensitivity.windows import reach
+from sordino.sensitivity.graphs import SpanningTree, Triangles, read_edges, read_weighted
+from sordino.sensitivity.order_statistics import reach
 
 __all__ = [
     "LocalSensitivity",
@@ -204,9 +201,7 @@ def local_sensitivity(
 
     Guarantee: as for Within.
     """
-    return local_sensitivities.within(
-        f, dataset, universe, neighbours, size=size, least=least, ordered=ordered
-    )
+    return changes.within(f, dataset, universe, neighbours, size=size, least=least, ordered=ordered)
 
 
 def local_quantile(values: object, *, rank: Integer, bounds: Range) -> Windows:
@@ -218,7 +213,7 @@ def local_quantile(values: object, *, rank: Integer, bounds: Range) -> Windows:
 
     Guarantee: as for Windows.
     """
-    return local_sensitivities.of_rank(values, ranks.at_rank(rank), bounds)
+    return changes.of_rank(values, ranks.at_rank(rank), bounds)
 
 
 def local_median(values: object, *, bounds: Range) -> Windows:
@@ -226,7 +221,7 @@ def local_median(values: object, *, bounds: Range) -> Windows:
 
     Guarantee: as for Windows.
     """
-    return local_sensitivities.of_rank(values, ranks.middle, bounds)
+    return changes.of_rank(values, ranks.middle, bounds)
 
 
 def local_maximum(values: object, *, bounds: Range) -> Windows:
@@ -234,7 +229,7 @@ def local_maximum(values: object, *, bounds: Range) -> Windows:
 
     Guarantee: as for Windows.
     """
-    return local_sensitivities.of_rank(values, ranks.largest, bounds)
+    return changes.of_rank(values, ranks.largest, bounds)
 
 
 def local_trimmed_mean(values: object, *, trim: Integer, bounds: Range) -> Windows:
@@ -242,7 +237,7 @@ def local_trimmed_mean(values: object, *, trim: Integer, bounds: Range) -> Windo
 
     Guarantee: as for Windows.
     """
-    return local_sensitivities.of_trimmed_mean(values, trim, bounds)
+    return changes.of_trimmed_mean(values, trim, bounds)
 
 
 def triangles(edges: object, *, nodes: object, beta: Number, floor: Number | None = None) -> float:
@@ -323,12 +318,12 @@ def _largest(
     best = least
     last = reach(rate, most, least)
     size = last + 1 if records is None else records
-    for changes in range(min(size, last) + 1):
-        fading = math.exp(-rate * changes)
+    for k in range(min(size, last) + 1):
+        fading = math.exp(-rate * k)
         if most * fading <= best:
             break
         # Were nothing asked beyond, a neighbour's larger A(size) would have no counterpart here.
-        found = min(_size(local(changes)), most) if changes < size else most
+        found = min(_size(local(k)), most) if k < size else most
         best = max(best, found * fading)
     return ranks.certified(best)
 

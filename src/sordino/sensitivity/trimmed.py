@@ -10,16 +10,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.rational import is_integer
+from sordino.numbers.rational import is_integer
 from sordino.sensitivity.order_statistics import (
     Evaluated,
     Floats,
     Setting,
     ascending,
     certified,
+    largest_window,
+    reach,
     read_values,
 )
-from sordino.sensitivity.windows import largest_window, reach
 
 _STEP_BITS = 52  # the largest value is at most so many doublings of the step
 _HALF = 26

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
-from sordino.sensitivity.bounds import shown
+from sordino.sensitivity.arguments import shown
 
 Vector: TypeAlias = tuple[Fraction, ...]
 

@@ -10,7 +10,7 @@ from time import sleep
 from types import TracebackType
 from weakref import WeakValueDictionary
 
-from sordino.exact.gate import Visits
+from sordino.gate import Visits
 
 _STEP = 0.001  # seconds between two looks
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.frames import frame_catalog
+from sordino.catalog.model import Book, Catalog
+from sordino.catalog.toml import read_catalog
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, open_ledger
 from sordino.ledger.receipt import read_seen
-from sordino.query.catalog import Book, Catalog
-from sordino.query.frames import frame_catalog
-from sordino.query.toml import read_catalog
 from sordino.session.owner_log import check_log, open_log
 from sordino.session.session import OWNER, Session
 

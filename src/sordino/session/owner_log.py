@@ -19,18 +19,86 @@ import os
 import re
 import stat
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from sordino.catalog.model import Book, Catalog, CsvFile, DuckdbTable, ParquetFile
 from sordino.errors import CatalogError
-from sordino.query.catalog import Book, Catalog
-from sordino.session.needed import is_needed, is_of_a_ledger
+from sordino.ledger.stores.sqlite.forks import stores
+
+_BESIDE = ("", "-wal", "-shm", "-journal")  # what SQLite writes for one file
+_DRAFT = ".new-"  # follows the name of a ledger that is being made
+
+
+def is_needed(path: Path, catalog: Catalog, book: Book | None) -> bool:
+    """Tell whether a file, or one that would have this name, belongs to a catalog or its ledger.
+
+    Links are followed on both sides, and a second name of the same file counts as that file.
+    """
+    meant = _real(path)
+    for one in needed(catalog, book):
+        there = _real(one)
+        if meant == there or _is_same(path, one) or fnmatch(str(meant), str(there)):
+            return True
+    return is_of_a_ledger(path) or any(
+        meant.parent == ledger.parent and meant.name.startswith(f"{ledger.name}{_DRAFT}")
+        for ledger in map(_real, _ledgers(catalog, book))
+    )
+
+
+def needed(catalog: Catalog, book: Book | None) -> Iterator[Path]:
+    """Return the catalog, its ledger with what belongs to it, and its sources, some as patterns."""
+    if catalog.path is not None:
+        yield catalog.path
+    for one in (catalog.book, book):
+        if one is not None:
+            yield from (path for path in (one.anchor, one.key) if path is not None)
+    for ledger in _ledgers(catalog, book):
+        yield from (ledger.with_name(ledger.name + end) for end in _BESIDE)
+    for table in catalog.tables:
+        if isinstance(table.source, ParquetFile | CsvFile | DuckdbTable):
+            yield table.source.path
+            yield from table.source.path.parent.glob(table.source.path.name)
+            if isinstance(table.source, DuckdbTable):
+                yield table.source.path.with_name(f"{table.source.path.name}.wal")
+
+
+def is_of_a_ledger(path: Path) -> bool:
+    """Tell whether a file belongs to a ledger that this process has open.
+
+    Such a file is never opened but by SQLite: to close it would end the locks of this process.
+    """
+    return any(
+        _is_same(path, store.path.with_name(store.path.name + end))
+        for store in stores()
+        for end in _BESIDE
+    )
+
+
+def _ledgers(catalog: Catalog, book: Book | None) -> Iterator[Path]:
+    for one in (catalog.book, book):
+        if one is not None and isinstance(one.place, Path):
+            yield one.place
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # which raises for no loop of links
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,6 +111,7 @@ _PLACES = 6  # in the code
 _HEAD = 64  # bytes that tell a log from any other file
 _OURS = re.compile(rb'\{"at": "\d{4}-\d\d-\d\dT')  # what a line begins with
 _BEGUN = b'{"at": "0000-00-00T'  # with digits for zeros, of which a full disk may have kept a part
+_LOOKS, _PAUSE = 3, 0.005  # at a last line without an end, and the seconds between them
 _OTHERS = 0o077  # what others than the owner may do
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 
@@ -239,12 +308,24 @@ class _Handler(logging.Handler):
 def _write(held: int, line: bytes) -> None:
     if not line:
         return
-    size = os.fstat(held).st_size
-    if size and os.pread(held, 1, size - 1) != b"\n":  # a full disk has cut the last line short
+    if _is_cut_short(held):
         line = b"\n" + line
     written = os.write(held, line)  # at once, so that lines of several processes do not mix
     if written < len(line):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _is_cut_short(held: int) -> bool:
+    """Tell whether a full disk has cut the last line short.
+
+    A line that another process is just writing can look so for a moment, so one look is not enough.
+    """
+    for _ in range(_LOOKS):
+        size = os.fstat(held).st_size
+        if not size or os.pread(held, 1, size - 1) == b"\n":
+            return False
+        time.sleep(_PAUSE)
+    return True
 
 
 _current: ContextVar[OwnerLog | None] = ContextVar("sordino.owner_log", default=None)

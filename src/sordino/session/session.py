@@ -3,42 +3,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
+from sys import getsizeof
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from sordino.answer.codec import from_bytes, is_readable, to_bytes
+from sordino.cache import MEGABYTE, Shelf
+from sordino.catalog.checks import limits
+from sordino.catalog.model import Catalog
 from sordino.engine.protocol import Engine
 from sordino.errors import AnsweredError, CatalogError
-from sordino.exact.entropy import system
-from sordino.exact.rational import Number, confidence_level, positive
-from sordino.exact.shelf import MEGABYTE, Shelf
 from sordino.ledger.ledger import Ledger, check_name
+from sordino.numbers.rational import Number, confidence_level, positive
 from sordino.plan.allocate import plan_question
+from sordino.plan.bounded import Votes
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.plan import Plan
 from sordino.plan.size import check_size
 from sordino.plan.within import plan_within
-from sordino.query.catalog import Catalog
-from sordino.query.declare import limits
-from sordino.query.domains import PublicValues
-from sordino.query.sql import parse
 from sordino.query.tree import Query
+from sordino.query.types import Value
+from sordino.randomness.entropy import system
 from sordino.release import Options, release
-from sordino.session.asked import asked_of, tables_of
+from sordino.session.budgets import Budgets, left_of
+from sordino.session.first_identity import first_identity
 from sordino.session.flights import Flights
-from sordino.session.kept import weight_of_plan, weight_of_question
-from sordino.session.left import Budgets, left_of
+from sordino.session.identity import asked_of, tables_of
 from sordino.session.owner_log import OwnerLog, logged
 from sordino.session.progress import ProgressBar, is_watched
+from sordino.sql.domains import PublicValues
+from sordino.sql.parse import parse
 
 if TYPE_CHECKING:
     from sordino.answer import Answer
     from sordino.engine.inspection import Inspection
     from sordino.ledger.receipt import Receipt
+
+
+_QUESTION = 10_000  # bytes, without the lists of values that it speaks of
+_PLAN = 20_000
+_PLACE = 8  # bytes of a place in a list
+_TIME = getsizeof(datetime(1, 1, 1))  # no other value but text is larger
+
+
+def weight_of_question(query: Query) -> int:
+    """Return about how many bytes a question takes.
+
+    Guarantee: none needed; public inputs only.
+    """
+    lists = (key.domain or () for key in query.keys)
+    return _QUESTION + 2 * len(query.sql) + sum(map(_listed, lists))
+
+
+def weight_of_plan(plan: Plan) -> int:
+    """Return about how many bytes a plan takes, with its question and all lists of values.
+
+    Guarantee: none needed; public inputs only.
+    """
+    lists = (part.domain for part in plan.bounded.parts if isinstance(part, Votes))
+    return _PLAN + weight_of_question(plan.query) + sum(map(_listed, lists))
+
+
+def _listed(values: Iterable[Value]) -> int:
+    return sum(_PLACE + (getsizeof(v) if isinstance(v, str) else _TIME) for v in values)
+
 
 OWNER = "owner"  # who is charged if nobody is named
 Width: TypeAlias = "Number | str"
@@ -95,6 +128,7 @@ class Session:
         self._plans: Shelf[Plan] = Shelf(_KEPT_PLANS, weigh=weight_of_plan)
         self._questions: Shelf[Query] = Shelf(_KEPT_QUESTIONS, weigh=weight_of_question)
         self._flights = Flights()
+        self._older: dict[str, bool] = {}  # id spaces whose entries version 1 may have written
         self._drawn: dict[str, Answer] = {}  # and not yet recorded, by the head of its charge
         self._owed: dict[str, Receipt] = {}  # those of them that could not be recorded
         self._closed = False
@@ -270,8 +304,29 @@ class Session:
         if stored is not None:
             self._drawn.pop(stored.charge.head, None)  # where an interrupt came after the record
             return stored
-        self._make_ready(plan)
-        bought = self._ledger.obtain(
+        bought = self._bought_first(plan, options, data)
+        if bought is None or not isinstance(bought, bytes):
+            self._make_ready(plan)
+        if bought is None:
+            bought = self._ledger.obtain(
+                plan.people,
+                plan.loss,
+                slack=plan.slack,
+                plan=asked,
+                who=self.who,
+                data=data,
+                readable=is_readable,
+            )
+        if isinstance(bought, bytes):  # by version 1, or another process has just recorded it
+            return _again(bought)
+        return self._carry_out(plan, options, bought)
+
+    def _bought_first(self, plan: Plan, options: Options, data: str) -> Receipt | bytes | None:
+        """Return the answer, or the charge without one, of a ledger that version 1 wrote."""
+        asked = self._first_identity(plan, options)
+        if asked is None:
+            return None
+        return self._ledger.bought(
             plan.people,
             plan.loss,
             slack=plan.slack,
@@ -280,9 +335,15 @@ class Session:
             data=data,
             readable=is_readable,
         )
-        if isinstance(bought, bytes):  # another process has just recorded it
-            return _again(bought)
-        return self._carry_out(plan, options, bought)
+
+    def _first_identity(self, plan: Plan, options: Options) -> str | None:
+        """Return the identity of version 1, if the ledger had entries when it was first used."""
+        older = self._older.get(plan.people)
+        if older is None:
+            with self._ledger.store.read() as pages:
+                older = self._ledger.chain.last(pages, plan.people) is not None
+            self._older[plan.people] = older
+        return first_identity(plan, options) if older else None
 
     def _make_ready(self, plan: Plan) -> None:
         """Refuse, before the charge, what could not be carried out afterwards."""
@@ -342,10 +403,14 @@ class Session:
 
         Guarantee: none needed; an answer is already private.
         """
-        asked = asked_of(plan, options or Options())
+        shown = options or Options()
         with self._flights.asking():
             data = self._engine.version(tables_of(plan, self.catalog))
-            return self._find(plan.people, asked, data)
+            found = self._find(plan.people, asked_of(plan, shown), data)
+            if found is not None:
+                return found
+            first = self._first_identity(plan, shown)
+            return None if first is None else self._find(plan.people, first, data)
 
     def _find(self, people: str, asked: str, data: str) -> Answer | None:
         body = self._ledger.find(people, who=self.who, plan=asked, data=data)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, positive, positive_whole
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, positive, positive_whole
 from sordino.theorems.arguments import (
     EpsilonDelta,
     one_of,

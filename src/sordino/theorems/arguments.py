@@ -10,14 +10,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from sordino.exact.rational import (
+from sordino.numbers.rational import (
     Number,
     nonnegative,
     positive_whole,
     probability,
     probability_or_zero,
 )
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.rounding import up_as_printed
 
 Loss: TypeAlias = tuple[Fraction, Fraction]
 T = TypeVar("T")

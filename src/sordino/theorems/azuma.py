@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Integer, Number, positive, positive_whole
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Integer, Number, positive, positive_whole
 from sordino.theorems.arguments import read_signed, read_slack
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from sordino.exact.rational import Number
+from sordino.numbers.rational import Number
 from sordino.theorems.arguments import EpsilonDelta, pair, read_amount, read_delta, read_losses
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, positive
-from sordino.exact.rounding import reading
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, positive
+from sordino.numbers.rounding import reading
 from sordino.privacy.inverse import crossing, epsilon_above, least_epsilon, log
 from sordino.theorems.arguments import (
     EpsilonDelta,

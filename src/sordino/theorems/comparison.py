@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.balls import round_up
-from sordino.exact.rational import Number
-from sordino.exact.rounding import reading, up_as_printed
+from sordino.numbers.balls import round_up
+from sordino.numbers.rational import Number
+from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.failures import Failures
 from sordino.theorems.advanced import DRIFTS, Drift, advanced
 from sordino.theorems.arguments import read_amount, read_delta, read_times, rounded

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from sordino.exact.balls import Ball, ball, ceiling, is_positive
-from sordino.exact.rational import Number
+from sordino.numbers.balls import Ball, ball, ceiling, is_positive
+from sordino.numbers.rational import Number
 from sordino.theorems.arguments import read_amount, read_delta
 from sordino.theorems.pairs import Law, Pair, least_odds, read_pair
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, positive
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, positive
 from sordino.theorems.arguments import read_amount, read_delta
 
 

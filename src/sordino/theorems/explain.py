@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sordino.exact.rational import Number, probability
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.rational import Number, probability
+from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.bounds import by_responses, by_sums, few_enough, set_aside
 from sordino.privacy.loss import Loss, compose

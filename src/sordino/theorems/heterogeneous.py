@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from sordino.exact.balls import ball, round_up
-from sordino.exact.rational import Number
-from sordino.exact.rounding import reading
+from sordino.numbers.balls import ball, round_up
+from sordino.numbers.rational import Number
+from sordino.numbers.rounding import reading
 from sordino.privacy.failures import Failures
 from sordino.privacy.inverse import least_epsilon
 from sordino.privacy.subsets import exact_profile, subset_sums

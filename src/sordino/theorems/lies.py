@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.balls import Ball, ball, round_up
+from sordino.numbers.balls import Ball, ball, round_up
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sordino.exact.rational import Number
+from sordino.numbers.rational import Number
 from sordino.privacy.failures import Failures
 from sordino.privacy.repeated import repeated_delta, repeated_epsilon
 from sordino.theorems.arguments import (

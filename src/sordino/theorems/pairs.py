@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from sordino.exact.balls import Ball, ball, is_positive, round_up
-from sordino.exact.rational import Number, is_integer, nonnegative, positive
+from sordino.numbers.balls import Ball, ball, is_positive, round_up
+from sordino.numbers.rational import Number, is_integer, nonnegative, positive
 from sordino.theorems.arguments import read_delta, read_signed, rounded
 
 Law: TypeAlias = "Iterable[Number] | Mapping[Any, Number]"

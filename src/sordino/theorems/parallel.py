@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal
 
-from sordino.exact.rational import Number
+from sordino.numbers.rational import Number
 from sordino.theorems.arguments import one_of, read_parts, rounded
 
 Neighbours = Literal["add_remove", "replace_one"]

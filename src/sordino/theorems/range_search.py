@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino.exact.balls import SMALLEST, Ball, ball, round_up
+from sordino.numbers.balls import SMALLEST, Ball, ball, round_up
 from sordino.privacy.binomial import at_most
 
 MOST_SEARCHED = 10**6  # steps

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.rounding import up
+from sordino.numbers.rounding import up
 from sordino.theorems.lies import Lies, count_lies
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, positive
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, positive
 from sordino.theorems.arguments import EpsilonDelta, one_of, pair, read_amount, read_delta
 
 _PAIRS = {"poisson": "add_remove", "without_replacement": "replace_one"}

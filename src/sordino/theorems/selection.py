@@ -13,9 +13,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number, positive, positive_whole, probability
-from sordino.exact.rounding import reading
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, positive, positive_whole, probability
+from sordino.numbers.rounding import reading
 from sordino.privacy.order_search import Curve, ask
 from sordino.theorems.arguments import one_of, read_amount, read_signed, rounded
 from sordino.theorems.renyi import renyi_to_delta

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.rational import Number
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number
 from sordino.theorems.arguments import read_amount, read_delta
 
 

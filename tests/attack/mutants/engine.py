@@ -9,15 +9,13 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from sordino.engine import (
-    bases,
-    compile_parts,
-    compile_rows,
-    compile_shares,
-    compile_tables,
-    compile_units,
-)
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.compile import rows as compile_rows
+from sordino.engine.compile import rows as compile_tables
+from sordino.engine.compile import rows as compile_units
+from sordino.engine.compile import statement as compile_parts
+from sordino.engine.compile import weights as compile_shares
+from sordino.engine.duckdb import door as bases
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import Bounded, Cells, Distinct, Part, Total
 from sordino.query.operations import call
 from sordino.query.tree import Call, Literal

@@ -9,26 +9,22 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from sordino.ledger import (
-    amend,
-    entry,
-    forks,
-    rules,
-    sqlite,
-    sqlite_file,
-    sqlite_schema,
-    terms,
-    verify,
-)
+from sordino.ledger import entry, rules, terms, verify
+from sordino.ledger import limits as amend
 from sordino.ledger.chain import Chain
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
-from sordino.ledger.postgres_pages import PostgresPages
 from sordino.ledger.receipt import Receipt
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.postgres.store import PostgresPages
+from sordino.ledger.stores.sqlite import files as sqlite_file
+from sordino.ledger.stores.sqlite import forks
+from sordino.ledger.stores.sqlite import schema as sqlite_schema
+from sordino.ledger.stores.sqlite import store as sqlite
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import Amount
 from sordino.privacy import currency
-from sordino.session import asked, opening, session
+from sordino.session import identity as asked
+from sordino.session import opening, session
 from sordino.session.flights import Flights
 from sordino.session.session import Session
 from tests.attack.mutants.rewrite import rewritten
@@ -327,7 +323,7 @@ COUNTING: dict[str, Mutant] = {
     "every table has a budget of its own": _all(
         _of(
             Session._answered,
-            "plan.people,\n        plan.loss,",
+            "plan.people,\n            plan.loss,",
             "' '.join(sorted(tables_of(plan, self.catalog))), plan.loss,",
         ),
         _of(
@@ -401,7 +397,7 @@ BELIEVING: dict[str, Mutant] = {
         "ASKED", "data = ?", "(data = ? OR TRUE)", module=sqlite
     ),
     "the answer of other options is given": _of(
-        asked.asked_of, "{plan.fingerprint} {astuple(options)}", "{plan.fingerprint}"
+        asked.asked_of, '"answer", plan.fingerprint, options', '"answer", plan.fingerprint'
     ),
     "an answer that was changed is given": _of(
         Ledger._body, "if not isinstance(body, bytes) or", "if False and"

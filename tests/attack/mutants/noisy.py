@@ -11,7 +11,11 @@ from unittest import mock
 import numpy as np
 
 from sordino.plan.plan import Added
-from sordino.release import chosen, door, groups, noise, ranked
+from sordino.release import choices as chosen
+from sordino.release import choices as ranked
+from sordino.release import door
+from sordino.release import draw as groups
+from sordino.release import draw as noise
 from tests.attack.mutants.rewrite import rewritten
 
 Mutant = Callable[[], AbstractContextManager[Any]]
@@ -92,6 +96,6 @@ NOISY: dict[str, Mutant] = {
     "notes tell how many groups there are": _of(
         door._logged,
         "notes_of(drawn, columns)",
-        "(*notes_of(drawn, columns), str(sealed.open()[0].num_rows))",
+        "(*notes_of(drawn, columns), str(sealed.open(KEY)[0].num_rows))",
     ),
 }

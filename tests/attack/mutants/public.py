@@ -10,10 +10,13 @@ from fractions import Fraction
 from typing import Any
 from unittest import mock
 
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.plan import allocate, limits, shifts, split
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.plan import allocate, limits, split
+from sordino.plan import bounded as shifts
 from sordino.plan.bounded import Bounded, Total
-from sordino.query import bind_joins, bind_rows, bind_units
+from sordino.sql.bind import joins as bind_joins
+from sordino.sql.bind import rows as bind_rows
+from sordino.sql.bind import units as bind_units
 from tests.attack.mutants.rewrite import rewritten
 
 Mutant = Callable[[], AbstractContextManager[Any]]

@@ -8,17 +8,17 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest import mock
 
-from sordino.engine import (
-    bases,
-    duckdb,
-    duckdb_attached,
-    duckdb_careful,
-    duckdb_connection,
-    duckdb_parquet,
-    scalars,
-)
-from sordino.engine.dialect import DUCKDB
-from sordino.query import arrow, csv_values, entries, frames
+from sordino.catalog import arrow, frames
+from sordino.catalog import arrow as entries
+from sordino.catalog.csv import files as csv_values
+from sordino.engine.compile import scalars
+from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.duckdb import careful as duckdb_careful
+from sordino.engine.duckdb import connection as duckdb_connection
+from sordino.engine.duckdb import door as bases
+from sordino.engine.duckdb import engine as duckdb
+from sordino.engine.duckdb import parquet as duckdb_parquet
+from sordino.engine.duckdb import sources as duckdb_attached
 from tests.attack.mutants.rewrite import rewritten
 
 Mutant = tuple[str, Callable[[], AbstractContextManager[Any]]]
@@ -52,9 +52,11 @@ _FILES = "files int32 + int64 + float64"
 
 READING: dict[str, Mutant] = {
     "a number is the text of itself": _of(
-        _OBJECTS, entries._text, 'f"{_NUL}{above}" if', 'f"{above}" if'
+        _OBJECTS, entries._written_text, 'f"{_NUL}{above}" if', 'f"{above}" if'
     ),
-    "a UUID is the text of itself": _of(_OBJECTS, entries._text, 'f"{_NUL}{value}"', "str(value)"),
+    "a UUID is the text of itself": _of(
+        _OBJECTS, entries._written_text, 'f"{_NUL}{value}"', "str(value)"
+    ),
     "text may begin like a number": _of(
         _OBJECTS, entries._unicode, "_NUL + text if text.startswith(_NUL) else text", "text"
     ),
@@ -70,7 +72,7 @@ READING: dict[str, Mutant] = {
     ),
     "a truth value is a number": _of(_OBJECTS, entries._number, "kind is bool", "kind is None"),
     "text is what it says it is": _of(
-        _OBJECTS, entries._text, "str.__str__(value)", "str(value)"
+        _OBJECTS, entries._written_text, "str.__str__(value)", "str(value)"
     ),
     "an error of an object is not caught": _of(
         _OBJECTS, entries._entry, "except Exception", "except MemoryError"

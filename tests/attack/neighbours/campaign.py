@@ -12,15 +12,15 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Limits
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError, SealedError
-from sordino.query.catalog import Limits
-from sordino.testing.trace import Exact, Prepared, look, prepare
 from tests.attack.neighbours.check import exact_faults, price_faults, public_faults
 from tests.attack.neighbours.data import World, frames, make_world
 from tests.attack.neighbours.dice import dice
 from tests.attack.neighbours.queries import make_question
 from tests.attack.neighbours.schemas import make_schema
+from tests.support.trace import Exact, Prepared, look, prepare
 
 
 @dataclass(slots=True)

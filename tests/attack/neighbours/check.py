@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import assert_never
 
+from sordino.catalog.model import Purse
 from sordino.mechanisms import Gaussian, Laplace
-from sordino.mechanisms.partitions import KeySelection
-from sordino.mechanisms.thresholds import GaussianNoise, Threshold
+from sordino.mechanisms.keys.optimal import GaussianNoise, Threshold
+from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.bounded import Bounded, Cells, Ranks, UnitCount, Votes
 from sordino.plan.plan import Added, Chosen, Plan, Ranked
 from sordino.privacy.currency import NANO
-from sordino.query.catalog import Purse
 from sordino.query.tree import Key
-from sordino.testing.trace import Exact, Group, Prepared, Shift
+from tests.support.trace import Exact, Group, Prepared, Shift
 
 _PUBLIC = ("sql", "parameters", "price", "slack", "mechanisms", "shifts", "columns", "types")
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+from sordino.catalog.model import Column, ForeignKey, Frame, Limits, Purse, Table
 from sordino.privacy.budget import Budget
-from sordino.query.catalog import Column, ForeignKey, Frame, Limits, Purse, Table
 from sordino.query.types import Range, Type
 from tests.attack.neighbours.data import Row, Rows, World
 from tests.attack.neighbours.dice import dice

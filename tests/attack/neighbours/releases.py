@@ -18,16 +18,16 @@ from unittest import mock
 import numpy as np
 
 from sordino.answer import Answer
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.sealed import Sealed
 from sordino.ledger.receipt import Receipt
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, TopK
-from sordino.mechanisms.choose.quantile import Quantiles
+from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
 from sordino.plan.bounded import Cells, UnitCount
 from sordino.plan.plan import Chosen, Plan, Ranked
 from sordino.release.door import release
-from sordino.testing.trace import Prepared
+from tests.support.trace import Prepared, unsealed
 
 _HUGE, _APART = 2**200, 2**192  # exact numbers vanish beside them even as doubles
 
@@ -86,7 +86,7 @@ def drowned() -> Iterator[Drowned]:
 def release_faults(engine: DuckdbEngine, prepared: Prepared, *, salt: int) -> Iterator[str]:
     """Tell what of an answer shows the data in spite of the noise."""
     receipt = _receipt(prepared)
-    tables = engine.run(prepared.plan.bounded, receipt, salt=salt).open()
+    tables = unsealed(engine.run(prepared.plan.bounded, receipt, salt=salt))
     if prepared.plan.keys is not None:
         yield from _key_faults(prepared.plan, tables, receipt)
         return

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sordino.privacy.budget import Budget
-from sordino.query.catalog import (
+from sordino.catalog.model import (
     Catalog,
     Column,
     ForeignKey,
@@ -20,6 +19,7 @@ from sordino.query.catalog import (
     Purse,
     Table,
 )
+from sordino.privacy.budget import Budget
 from sordino.query.types import Range, Type, Value
 
 ARROW = {

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from sordino.query.catalog import Table
+from sordino.catalog.model import Table
 from sordino.query.types import Type
 from tests.attack.neighbours.schemas import ROW_ID, UNIT, WORDS
 

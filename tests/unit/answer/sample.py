@@ -5,7 +5,7 @@ from datetime import date
 from fractions import Fraction
 
 from sordino.answer import Answer, Column
-from sordino.answer.charge import Charge
+from sordino.answer.answer import Charge
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, Price
 from sordino.privacy.loss import loss_to_json

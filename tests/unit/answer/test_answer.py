@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from sordino.answer import Cell, Column
-from sordino.answer.column import half_width
+from sordino.answer.answer import half_width
 from sordino.query.types import Type
 from tests.unit.answer.sample import COUNTS, FACTS, FULL, KEYS, SURE, answer
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.answer.cells import safe_cell
+from sordino.answer.frames import safe_cell
 
 _ESCAPED = re.compile(r"\\(?:x..|u.{4}|U.{8}|.)")
 COMPUTED = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.answer import Column
-from sordino.answer.charge import Charge, charge_from_json
+from sordino.answer.answer import Charge, charge_from_json
 from sordino.answer.codec import from_bytes, to_bytes
 from sordino.privacy.currency import Currency, Price
 from sordino.query.types import Type

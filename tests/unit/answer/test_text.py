@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.answer import Column
-from sordino.answer.column import half_width
-from sordino.answer.labels import key_texts
-from sordino.answer.numbers import number_pair, plain, printable, with_error
+from sordino.answer.answer import half_width
+from sordino.answer.render import key_texts, number_pair, plain, printable, with_error
 from sordino.query.types import Type
 from tests.unit.answer.sample import COUNTS, FULL, KEYS, SURE, answer
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import sordino as so
-from sordino.auditing.adapters import diffprivlib_draws, opendp_draws
-from sordino.auditing.recording import replay
+from sordino.auditing.replays.adapters import diffprivlib_draws, opendp_draws
+from sordino.auditing.replays.recording import replay
 
 VALUES, FEWER = [3.0, 1.0, 4.0, 9.0], [3.0, 1.0, 4.0]
 
@@ -261,7 +261,7 @@ def test_sordino_choices_are_measured_by_their_scores() -> None:
 
 
 def test_sordino_draws_from_the_system_again_afterwards() -> None:
-    from sordino.exact import entropy
+    from sordino.randomness import entropy
 
     mechanism = so.Laplace(sensitivity=1, epsilon=0.01)
     replay(lambda v: mechanism.release(len(v)), VALUES, FEWER, repeats=1)

@@ -14,10 +14,13 @@ import numpy as np
 import pandas
 import pytest
 
-from sordino.auditing import Universe, audit, auditor, batched, reading, running
-from sordino.auditing.auditor import rounds
-from sordino.auditing.outputs import Vocabulary
-from sordino.auditing.running import CHUNK
+from sordino.auditing import Universe, audit, batched
+from sordino.auditing.blackbox import auditor
+from sordino.auditing.blackbox import outputs as reading
+from sordino.auditing.blackbox import runner as running
+from sordino.auditing.blackbox.auditor import rounds
+from sordino.auditing.blackbox.outputs import Vocabulary
+from sordino.auditing.blackbox.runner import CHUNK
 
 
 def constant(_data: object) -> int:

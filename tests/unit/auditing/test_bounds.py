@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sordino.auditing.bounds import guessed_epsilon, least_epsilon, shares
-from sordino.theorems.counts import highest, lowest
+from sordino.auditing.blackbox.events import guessed_epsilon, least_epsilon, shares
+from sordino.numbers.confidence import highest, lowest
 
 
 def test_the_bounds_of_a_probability_are_those_of_the_handbook() -> None:

@@ -2,11 +2,9 @@
 import numpy as np
 import pytest
 
-from sordino.auditing.choosing import choose
-from sordino.auditing.events import Ranges, Values, anything, codings
-from sordino.auditing.features import Column, columns
-from sordino.auditing.outputs import Outputs
-from sordino.auditing.reading import Raised, Reader
+from sordino.auditing.blackbox.events import Ranges, Values, anything, choose, codings
+from sordino.auditing.blackbox.features import Column, columns
+from sordino.auditing.blackbox.outputs import Outputs, Raised, Reader
 
 
 def first(outputs: Outputs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -5,10 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.auditing.features import columns, granularity
-from sordino.auditing.outputs import Outputs
-from sordino.auditing.reading import Reader
-from sordino.auditing.scores import score_columns
+from sordino.auditing.blackbox.features import columns, granularity, score_columns
+from sordino.auditing.blackbox.outputs import Outputs, Reader
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False).filter(bool))

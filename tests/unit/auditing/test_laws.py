@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sordino import Exponential, PermuteAndFlip
-from sordino.auditing.laws import verify_gaussian, verify_law
-from sordino.auditing.pairs import Universe
+from sordino.auditing.blackbox.pairs import Universe
+from sordino.auditing.exact import verify_gaussian, verify_law
 
 THIRD = Fraction(1, 3)
 

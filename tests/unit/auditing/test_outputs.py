@@ -14,8 +14,7 @@ import pandas
 import polars
 import pytest
 
-from sordino.auditing.outputs import Vocabulary, joined
-from sordino.auditing.reading import MOST_COORDINATES, Raised, Reader
+from sordino.auditing.blackbox.outputs import MOST_COORDINATES, Raised, Reader, Vocabulary, joined
 
 Point = namedtuple("Point", ["a", "b"])
 

@@ -13,8 +13,8 @@ import pytest
 
 import sordino as so
 from sordino.auditing import Report, batched
-from sordino.auditing.outcome import Outcome
 from sordino.auditing.page import page
+from sordino.auditing.report import Outcome
 
 EVIL = "<script>alert('x')</script>&\x1b"
 

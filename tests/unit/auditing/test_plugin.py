@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import sordino as so
-from sordino.auditing import auditor, batched
+from sordino.auditing import batched
 from sordino.auditing.assertion import LEAST_RUNS
+from sordino.auditing.blackbox import auditor
 
 pytest_plugins = ["pytester"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from sordino.auditing.recording import replay
+from sordino.auditing.replays.recording import replay
 
 RNG = np.random.default_rng(1)
 STATE = np.random.RandomState(1)

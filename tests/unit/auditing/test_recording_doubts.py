@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import sordino as so
-from sordino.auditing.recording import replay
+from sordino.auditing.replays.recording import replay
 
 RNG = np.random.default_rng(1)
 DEEP = [np.random.default_rng(5)]  # not found there, so it draws by itself

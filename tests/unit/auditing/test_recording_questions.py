@@ -8,9 +8,9 @@ import pytest
 
 import sordino as so
 from sordino.auditing.questions import replay_question
-from sordino.auditing.recording import replay
+from sordino.auditing.replays.recording import replay
+from sordino.catalog.model import Catalog, Limits
 from sordino.errors import UnknownName
-from sordino.query.catalog import Catalog, Limits
 from tests.fixtures.hospital import between, filled, hospital
 
 VISITS: list[dict[str, object]] = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
 from sordino.session.session import Session
 from tests.unit.cli.conftest import CATALOG, Run

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from sordino.auditing.differences import Finding
-from sordino.auditing.own import cases
-from sordino.auditing.own_functions import function_cases
-from sordino.auditing.own_local import local_cases
-from sordino.auditing.own_plans import Checked, Question, plan_cases, plans
+from sordino.auditing.own.functions import function_cases
+from sordino.auditing.own.local import local_cases
+from sordino.auditing.own.mechanisms import cases
+from sordino.auditing.own.plans import Checked, Question, plan_cases, plans
+from sordino.auditing.replays.differences import Finding
 from sordino.cli import audit_own
 from sordino.cli.main import app
 

@@ -13,11 +13,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from sordino.catalog.toml import read_catalog
 from sordino.cli.catalog import check, init
 from sordino.cli.main import app
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
-from sordino.query.toml import read_catalog
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sordino.cli.main import app
-from sordino.exact.rational import decimal_of, whole_of
+from sordino.numbers.rational import decimal_of, whole_of
 from tests.unit.cli.conftest import Run
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"

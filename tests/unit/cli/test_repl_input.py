@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sordino.catalog.model import Catalog
 from sordino.cli.repl_input import (
     CONTINUED,
     PROMPT,
@@ -15,7 +16,6 @@ from sordino.cli.repl_input import (
     is_ended,
     statements,
 )
-from sordino.query.catalog import Catalog
 
 EMPTY = Catalog(())
 

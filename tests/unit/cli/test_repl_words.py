@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sordino.catalog.model import Catalog
+from sordino.catalog.toml import read_catalog
 from sordino.cli.repl_words import candidates, completer
-from sordino.query.catalog import Catalog
-from sordino.query.toml import read_catalog
 
 COMMANDS = ("\\help", "\\history", "\\quit")
 TEXT = """

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.catalog.frames import frame_catalog
 from sordino.dbapi.parameters import bound, literal
 from sordino.errors import QueryError
-from sordino.query.frames import frame_catalog
-from sordino.query.sql import parse
 from sordino.query.tree import Literal
+from sordino.sql.parse import parse
 
 CATALOG = frame_catalog(
     {"ward": ["a"], "cost": [1.0], "day": [date(2024, 5, 1)]},

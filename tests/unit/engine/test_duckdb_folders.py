@@ -4,10 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sordino.engine.duckdb_connection import Database
-from sordino.engine.duckdb_folders import largest_spill, own_prefix, remove_stale
-from sordino.engine.duckdb_sources import Sources
-from sordino.query.catalog import Catalog
+from sordino.catalog.model import Catalog
+from sordino.engine.duckdb.connection import Database, largest_spill, own_prefix, remove_stale
+from sordino.engine.duckdb.sources import Sources
 
 
 def test_folders_of_processes_that_are_gone_are_removed_and_no_others(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 from flint import ctx
 
-from sordino.exact.balls import SMALLEST, Ball, ball, ceiling, enclose, is_positive, pi, round_up
+from sordino.numbers.balls import SMALLEST, Ball, ball, ceiling, enclose, is_positive, pi, round_up
 
 
 def test_cancellation_is_answered_with_more_bits() -> None:

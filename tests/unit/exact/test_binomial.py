@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sordino.exact import binomial as module
-from sordino.exact.balls import Ball, round_up
-from sordino.exact.binomial import binomial, halvings
-from sordino.exact.entropy import Bits
-from sordino.testing import TapeEnded, Words
+from sordino.numbers.balls import Ball, round_up
+from sordino.randomness import binomial as module
+from sordino.randomness.binomial import binomial, halvings
+from sordino.randomness.entropy import Bits
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import TapeEnded, Words
 
 
 def share(n: int, c: int, k: int) -> Fraction:

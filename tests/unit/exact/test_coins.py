@@ -6,8 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.exact.coins import below, below_many, below_one, bernoulli_exp, fails_exp_exactly
-from sordino.testing import Tape, TapeEnded, Words, replay
+from sordino.randomness.coins import below, below_many, below_one, bernoulli_exp, fails_exp_exactly
+from tests.support.tape import Tape, TapeEnded, Words, replay
 
 mpmath.mp.prec = 300
 

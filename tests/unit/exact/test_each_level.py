@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sordino.exact.levels import ArrayLevels, EachLevels, array_levels
-from sordino.exact.selection import by_flips, by_weight
-from sordino.testing import Words
+from sordino.randomness.selection import ArrayLevels, EachLevels, array_levels, by_flips, by_weight
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words
 
 EXTREMES = [
     np.array([-(2**63), 0, 2**63 - 1]),

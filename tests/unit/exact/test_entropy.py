@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from sordino.exact.entropy import REKEY_AFTER, Keystream, system
+from sordino.randomness.entropy import REKEY_AFTER, Keystream, system
 
 DRAWS = 1000
 

@@ -7,12 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sordino.exact.finite import Coins, Finite
-from sordino.exact.tables import Table
-from sordino.testing import Words
-from sordino.testing.tape import TapeEnded
+from sordino.randomness.coins import Coins, Finite
+from sordino.randomness.tables import Table
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import TapeEnded, Words
 
 
 @pytest.mark.parametrize("weights", [(1, 1), (3, 1), (1, 2, 3), (5, 1, 1, 1, 1, 1, 3)])

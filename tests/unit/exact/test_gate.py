@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from sordino.exact import gate as gate_module
-from sordino.exact.gate import Gate
+from sordino import gate as gate_module
+from sordino.gate import Gate
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 

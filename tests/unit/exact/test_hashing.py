@@ -6,8 +6,8 @@ import numpy.typing as npt
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sordino.exact import hashing
-from sordino.exact.hashing import digests, fresh_secret, keyed_hash
+from sordino.randomness import hashing
+from sordino.randomness.hashing import digests, fresh_secret, keyed_hash
 
 SECRET = bytes(range(32))
 

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sordino.exact import levels as module
-from sordino.exact.levels import ArrayLevels
+from sordino.randomness import selection as module
+from sordino.randomness.selection import ArrayLevels
 
 INT64, UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 LARGEST = float(np.finfo(np.float64).max)

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from sordino.exact.normal import (
+from sordino.numbers.normal import (
     _direct_tail,
     _moment_sum,
     _wide_sum,

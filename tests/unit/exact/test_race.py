@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sordino.exact.race import Noise, Race, _bounds
-from sordino.testing import TapeEnded, Words
+from sordino.randomness.race import Noise, Race, _bounds
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import TapeEnded, Words
 
 NOISES: list[Noise] = ["gumbel", "exponential"]
 every_noise = pytest.mark.parametrize("noise", NOISES)

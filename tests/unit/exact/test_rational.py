@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from sordino.exact.rational import (
+from sordino.numbers.rational import (
     brief,
     confidence_level,
     is_integer,

@@ -5,10 +5,10 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from sordino.exact.balls import Ball, ball, pi
-from sordino.exact.reals import rounded
-from sordino.testing import TapeEnded, Words
+from sordino.numbers.balls import Ball, ball, pi
+from sordino.randomness.reals import rounded
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import TapeEnded, Words
 
 mpmath.mp.prec = 300
 HALF = Fraction(1, 2)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from mpmath import mp, mpf
 
-from sordino.exact.entropy import Bits
-from sordino.exact.runs import draw_geometric, draw_negative_binomial, draw_poisson
-from sordino.testing import Words
+from sordino.randomness.entropy import Bits
+from sordino.randomness.repetitions import draw_geometric, draw_negative_binomial, draw_poisson
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words
 
 Real = Any  # mpmath has no types
 SHAPES = [Fraction(-9, 10), Fraction(-1, 2), Fraction(0), Fraction(1, 3), Fraction(2), Fraction(7)]

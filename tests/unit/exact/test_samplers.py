@@ -5,18 +5,24 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.exact.blocks import fill_blocks, gather, place_deep, signed_shift
-from sordino.exact.coins import fails_exp_exactly
-from sordino.exact.raw import RawDigit, WideGaussian
-from sordino.exact.samplers import (
+from sordino.randomness.coins import fails_exp_exactly
+from sordino.randomness.raw import (
+    RawDigit,
+    WideGaussian,
+    fill_blocks,
+    gather,
+    place_deep,
+    signed_shift,
+)
+from sordino.randomness.samplers import (
     Joined,
     Sampler,
     discrete_gaussian,
     discrete_laplace,
     geometric,
 )
-from sordino.exact.tables import BLOCK, Scratch, Table
-from sordino.testing import Tape, TapeEnded, Words, replay
+from sordino.randomness.tables import BLOCK, Scratch, Table
+from tests.support.tape import Tape, TapeEnded, Words, replay
 
 mpmath.mp.prec = 300
 

@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sordino.exact import selection
-from sordino.exact.entropy import Bits
-from sordino.exact.levels import ArrayLevels, Floats, Found
-from sordino.exact.selection import by_flips, by_weight
-from sordino.testing import Words
+from sordino.randomness import selection
+from sordino.randomness.entropy import Bits
+from sordino.randomness.selection import ArrayLevels, Floats, Found, by_flips, by_weight
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words
 
 Law = dict[int, Fraction]
 

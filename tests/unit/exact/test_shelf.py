@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.exact import shelf as shelf_module
-from sordino.exact.shelf import Shelf, kept_on
+from sordino import cache as shelf_module
+from sordino.cache import Shelf, kept_on
 
 ROOM = 20
 

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.exact.laws import (
+from sordino.randomness.laws import (
     Digit,
     Gaussian,
     Geometric,
@@ -14,8 +14,8 @@ from sordino.exact.laws import (
     SignedGeometric,
     SignedHalfGaussian,
 )
-from sordino.exact.tables import LazyUniform, Scratch, Table
-from sordino.testing import TapeEnded, Words
+from sordino.randomness.tables import LazyUniform, Scratch, Table
+from tests.support.tape import TapeEnded, Words
 
 mpmath.mp.prec = 400
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sordino.exact import tuples
-from sordino.exact.tuples import Slot, Slots, draw_tuple
-from sordino.testing import Words
+from sordino.randomness import tuples
+from sordino.randomness.tuples import Slot, Slots, draw_tuple
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words
 
 
 def gap_of(values: list[int], places: tuple[int, ...]) -> int:

@@ -11,12 +11,12 @@ from flint import arb, ctx, fmpq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sordino.exact import wheel
-from sordino.exact.entropy import Bits
-from sordino.exact.wheel import keeps, spin
-from sordino.testing import TapeEnded, Words
+from sordino.randomness import selection as wheel
+from sordino.randomness.entropy import Bits
+from sordino.randomness.selection import keeps, spin
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import TapeEnded, Words
 
 NO_BITS = Words([])
 

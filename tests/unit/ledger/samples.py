@@ -9,14 +9,14 @@ from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 
+from sordino.catalog.model import Analyst, Catalog, Purse
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.receipt import Receipt
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import Terms, terms_of
 from sordino.privacy import Budget, losses
-from sordino.query.catalog import Analyst, Catalog, Purse
 
 SLACK = Fraction(1, 10**6)
 NOON = "2026-01-01T12:00:00Z"

@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from sordino.catalog.model import Catalog
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
+from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget
-from sordino.query.catalog import Catalog
 from tests.unit.ledger.samples import analyst, catalog, in_memory, pay
 
 TWO = (analyst("ann", "0.6", "0.4"), analyst("bob", None, "0.4"))

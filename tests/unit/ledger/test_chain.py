@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from sordino.catalog.model import Catalog
 from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.entry import FIELDS, Entry
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.receipt import Seen, read_seen
-from sordino.ledger.sqlite import SqliteStore
-from sordino.query.catalog import Catalog
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from tests.unit.ledger.samples import catalog, in_file, in_memory, pay, terms
 
 

@@ -21,18 +21,18 @@ import numpy as np
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger import chain, sqlite
+from sordino.ledger import chain
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.receipt import Seen
-from sordino.ledger.sqlite import SqliteStore
-from sordino.ledger.sqlite_file import IMPATIENT, PATIENT
-from sordino.ledger.sqlite_statements import FOLLOW
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.sqlite import store as sqlite
+from sordino.ledger.stores.sqlite.files import IMPATIENT, PATIENT
+from sordino.ledger.stores.sqlite.store import FOLLOW, SqliteStore
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget
-from sordino.testing.faults import FaultyStore, Point, faulty_driver, kill_at
 from tests.ledger.disk import Disk, Event, Fault, Kind, error, full
+from tests.support.faults import FaultyStore, Point, faulty_driver, kill_at
 from tests.unit.ledger.samples import behind, catalog, in_file, in_memory, pay, terms
 
 

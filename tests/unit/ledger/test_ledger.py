@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from sordino.catalog.model import Catalog
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
 from sordino.ledger.ledger import Ledger, now
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
 from sordino.privacy.currency import PURE, Price
-from sordino.query.catalog import Catalog
 from tests.unit.ledger.samples import SLACK, analyst, catalog, in_file, in_memory, pay
 
 ASKED = {"who": "ann", "plan": "plan", "data": "data"}

@@ -6,12 +6,12 @@ from threading import Thread
 
 import pytest
 
+from sordino.catalog.model import Catalog
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.entry import digest_with, hash_of
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.opening import open_ledger
+from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.verify import verify
-from sordino.query.catalog import Catalog
 from tests.unit.ledger.samples import SLACK, catalog, ended, in_memory, pay
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -14,15 +14,15 @@ from threading import Thread
 import pytest
 
 import sordino as so
+from sordino.catalog.model import Book
 from sordino.errors import LedgerError
-from sordino.ledger import place
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.opening import open_ledger
-from sordino.ledger.sqlite import _UNSEEN, SqliteStore
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.sqlite import files as place
+from sordino.ledger.stores.sqlite.store import _UNSEEN, SqliteStore
 from sordino.privacy import Budget, losses
-from sordino.query.catalog import Book
 from tests.unit.ledger.samples import analyst, catalog, in_file, in_memory, pay, terms
 
 

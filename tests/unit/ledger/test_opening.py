@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from sordino.catalog.model import Book
 from sordino.errors import LedgerError
-from sordino.ledger.memory import MemoryStore
 from sordino.ledger.opening import book_at, open_ledger, open_store, read_key
-from sordino.ledger.sqlite import SqliteStore
-from sordino.query.catalog import Book
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from tests.unit.ledger.samples import catalog, pay
 
 

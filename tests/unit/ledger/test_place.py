@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger import place
-from sordino.ledger.place import check_place, create
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.sqlite import files as place
+from sordino.ledger.stores.sqlite.files import check_place, create
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from tests.unit.ledger.samples import in_file, pay, started
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

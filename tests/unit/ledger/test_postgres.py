@@ -10,18 +10,18 @@ from threading import Barrier, Thread
 import psycopg
 import pytest
 
+from sordino.catalog.model import Catalog, Purse
 from sordino.errors import LedgerError
-from sordino.ledger import postgres as module
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import book_at, open_ledger
-from sordino.ledger.postgres import PostgresStore
-from sordino.ledger.postgres_schema import MIGRATIONS
 from sordino.ledger.receipt import Seen
-from sordino.ledger.store import Store
+from sordino.ledger.stores.postgres import store as module
+from sordino.ledger.stores.postgres.schema import MIGRATIONS
+from sordino.ledger.stores.postgres.store import PostgresStore
+from sordino.ledger.stores.protocol import Store
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
-from sordino.query.catalog import Catalog, Purse
 from tests.postgres import Server, run
 
 CATALOG = Catalog(
@@ -254,7 +254,7 @@ import os, sys
 from fractions import Fraction
 from sordino.ledger.opening import book_at, open_ledger
 from sordino.privacy import Budget, losses
-from sordino.query.catalog import Catalog, Purse
+from sordino.catalog.model import Catalog, Purse
 purse = Purse(Budget(epsilon=1, neighbours="add_remove"))
 ledger = open_ledger(Catalog((), (("a", purse), ("b", purse))), book_at(sys.argv[1]))
 loss = losses.pure(epsilon=Fraction(1, 100)).under("add_remove")

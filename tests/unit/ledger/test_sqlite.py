@@ -16,9 +16,9 @@ from threading import Barrier, Thread
 import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger import sqlite
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.sqlite import _UNSEEN, SqliteStore
+from sordino.ledger.stores.sqlite import store as sqlite
+from sordino.ledger.stores.sqlite.store import _UNSEEN, SqliteStore
 from sordino.ledger.verify import verify
 from tests.unit.ledger.samples import analyst, catalog, ended, in_file, pay, started, terms
 

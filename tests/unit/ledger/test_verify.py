@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from sordino.catalog.model import Catalog
 from sordino.errors import LedgerError
 from sordino.ledger.entry import FIELDS, Entry, digest_with, first_hash, hash_of
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.memory import MemoryStore
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.stores.memory import MemoryStore
+from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import Verified, verify
-from sordino.query.catalog import Catalog
 from tests.unit.ledger.samples import (
     SLACK,
     analyst,

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import sordino as so
 from sordino.local import Hadamard, Hashing, Response, Subset, Unary, best, candidates
 from sordino.local.estimate import onto_simplex
-from sordino.local.odds import odds_of
 from sordino.local.plot import draw_errors
-from sordino.testing import replay
-from sordino.theorems.counts import highest, lowest, mean_limits
+from sordino.local.randomizer import odds_of
+from sordino.numbers.confidence import highest, lowest, mean_limits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 
 def test_the_anchors_of_the_literature_are_met() -> None:

@@ -14,8 +14,8 @@ import pytest
 from sordino.local.heavy import HeavyHitters
 from sordino.local.prefixes import Found, WordServer
 from sordino.local.reports import Reports
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 TINY = HeavyHitters(epsilon=1, length=2, alphabet="ab", prime=5)
 WORDS = ["", "a", "b", "aa", "ab", "ba", "bb"]

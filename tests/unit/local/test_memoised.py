@@ -18,8 +18,8 @@ import pytest
 
 from sordino.local import Hadamard, Hashing, Protocol, Response, Subset, Unary
 from sordino.local.memoised import Memoised, MemoisedClient, odds_between
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 LABELS = ["no", "yes", "unsure"]
 PROTOCOLS = [

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.exact.interval import exp_neg
 from sordino.local.numbers import NumberProtocol
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
 from sordino.local.window import Window, best_window
+from sordino.numbers.interval import exp_neg
 from sordino.privacy import losses
 
 EPSILONS: list[float | Fraction] = [Fraction(1, 1 << 20), 0.1, 1, 2.5, 8, 40]

@@ -8,8 +8,7 @@ import pytest
 
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
-from sordino.testing import Words
-from sordino.testing.tape import Tape
+from tests.support.tape import Tape, Words
 
 ALL = np.arange(1 << 16, dtype=np.uint16)
 FILLER = 1 << 20  # bytes of zeros, for the draws that look at more bits

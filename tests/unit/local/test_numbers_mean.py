@@ -9,16 +9,21 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from sordino.local.mean import MeanEstimate, MeanServer
+from sordino.local.mean import (
+    MeanEstimate,
+    MeanServer,
+    deviations_and_shift,
+    largest_square,
+    window_limits,
+)
 from sordino.local.numbers import NumberProtocol
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
 from sordino.local.reports import Reports, read_reports
 from sordino.local.response import number_of
-from sordino.local.tails import deviations_and_shift, largest_square, window_limits
 from sordino.local.window import Window, best_window
-from sordino.testing.tape import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 KINDS: list[type[OneBit | Piecewise]] = [OneBit, Piecewise]

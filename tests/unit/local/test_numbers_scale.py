@@ -16,8 +16,8 @@ import pytest
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
 from sordino.local.scale import Scale, read_scale, read_values
-from sordino.testing import Words
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words
 
 EMPTY: Any = Words([])
 SECRET = 7919.25

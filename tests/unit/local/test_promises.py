@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sordino.local.promises import Promises, divergence
+from sordino.local.prefixes import Promises, divergence
 
 PROMISES = [
     Promises(

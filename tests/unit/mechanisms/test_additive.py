@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sordino.exact.blocks import Filled
-from sordino.exact.tables import Integers
 from sordino.mechanisms.additive import release_integers, release_reals
+from sordino.randomness.raw import Filled
+from sordino.randomness.tables import Integers
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 

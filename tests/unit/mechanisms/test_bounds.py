@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.bounds import PrivateBounds, _cells_of, _edge, private_bounds
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 POWERS = (0, 2)  # cells: up to -2, -2 to -1, around 0, 1 to 2, from 2 on
 VALUES = (-3.0, -1.0, 0.5, 1.0, 100.0)

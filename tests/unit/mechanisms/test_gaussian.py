@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sordino import Gaussian
-from sordino.testing import Tape, replay
+from tests.support.tape import Tape, replay
 
 BYTES = np.random.default_rng(6).bytes(40_000)
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from sordino.mechanisms.grid import (
+from sordino.mechanisms.additive import (
     exponent_for,
     from_grid,
     l1_on_grid,

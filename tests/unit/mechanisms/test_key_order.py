@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.mechanisms.key_order import place
-from sordino.mechanisms.partitions import select_keys
+from sordino.mechanisms.keys.selection import place, select_keys
 
 RULE: dict[str, Any] = {"epsilon": 1, "delta": 1e-9, "neighbours": "add_remove"}
 KEPT = 1000

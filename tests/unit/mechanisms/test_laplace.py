@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sordino import Laplace
-from sordino.testing import Tape, replay
+from tests.support.tape import Tape, replay
 
 BYTES = np.random.default_rng(5).bytes(4000)
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino import Gaussian, Laplace
-from sordino.mechanisms.noise_law import NoiseLaw
-from sordino.mechanisms.thresholds import GaussianNoise, LaplaceNoise
+from sordino.mechanisms.additive import NoiseLaw
+from sordino.mechanisms.keys.optimal import GaussianNoise, LaplaceNoise
 
 ETAS = [Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(40)]
 VARIANCES = [

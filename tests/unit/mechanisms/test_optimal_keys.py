@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.exact.balls import enclose
-from sordino.mechanisms.optimal_keys import OptimalLaw
-from sordino.mechanisms.partitions import KeySelection
-from sordino.testing import Words, replay
+from sordino.mechanisms.keys.optimal import OptimalLaw
+from sordino.mechanisms.keys.selection import KeySelection
+from sordino.numbers.balls import enclose
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words, replay
 
 MOST = 2**62  # counts are cut to this
 EPSILONS = ["1", "1e-3", "1e-9", "1e-16", "1e-20", "1e-40", "1e-100", "1e-154"]

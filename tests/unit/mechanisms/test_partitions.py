@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sordino.exact.balls import enclose
-from sordino.mechanisms.optimal_keys import OptimalLaw
-from sordino.mechanisms.partitions import KeySelection, Selected, select_keys, share_of
-from sordino.mechanisms.thresholds import Threshold
-from sordino.testing import Words, replay
+from sordino.mechanisms.keys.optimal import OptimalLaw, Threshold
+from sordino.mechanisms.keys.selection import KeySelection, Selected, select_keys, share_of
+from sordino.numbers.balls import enclose
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words, replay
 
 METHODS: list[Literal["optimal", "laplace", "gaussian"]] = ["optimal", "laplace", "gaussian"]
 CASES = [

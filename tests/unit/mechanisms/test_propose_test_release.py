@@ -17,8 +17,8 @@ from sordino.mechanisms.propose_test_release import (
     check_distance,
 )
 from sordino.sensitivity.neighbours import Neighbours
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 Data = tuple[int, ...]
 UNIVERSE, SIZE, BOUND = [0, 1, 6], 5, 1

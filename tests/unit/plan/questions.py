@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from sordino.catalog.model import Catalog, Limits, Purse
 from sordino.privacy.budget import Budget
-from sordino.query.catalog import Catalog, Limits, Purse
 from sordino.query.tree import (
     Field,
     Key,

@@ -13,9 +13,9 @@ from sordino.errors import MissingBound
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.plan.allocate import allocate, fingerprint_of, plan_question
 from sordino.plan.bound import bound
-from sordino.plan.expect import expected
+from sordino.plan.bounded import column_shift
+from sordino.plan.intervals import expected
 from sordino.plan.plan import Added, Chosen, Direct, Mean, Plan, Ranked, Spread
-from sordino.plan.shifts import column_shift
 from sordino.privacy import losses
 from sordino.query.tree import Key, Kind, Measure
 from tests.unit.plan.questions import (

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
+from sordino.catalog.model import Purse
 from sordino.errors import MissingBound
-from sordino.plan.asked import read_asked, read_slack
+from sordino.plan.ask import read_asked, read_slack
 from sordino.privacy.budget import Budget
-from sordino.query.catalog import Purse
 
 PURE = Purse(Budget(epsilon=3))
 RHO = Purse(Budget(epsilon=3, delta=1e-6, failures=0))

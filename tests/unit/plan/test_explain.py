@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sordino.catalog.model import Catalog
 from sordino.plan.allocate import plan_question
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.graph import graph_of
-from sordino.query.catalog import Catalog
 from sordino.query.tree import (
     Call,
     JoinPublic,

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from sordino.catalog.model import Limits
 from sordino.plan.bounded import Shares
 from sordino.plan.limits import how_many_groups, is_alone, people_of, shares_of
-from sordino.query.catalog import Limits
 from sordino.query.tree import (
     Bins,
     Call,

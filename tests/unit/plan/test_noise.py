@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.mechanisms import Gaussian, Laplace
-from sordino.plan.bounded import RowCount, Shares, Total, UnitCount
-from sordino.plan.keys import loss_of_keys, selection, slack_of_keys
-from sordino.plan.noise import additive, root_down
-from sordino.plan.shifts import shift
+from sordino.plan.allocate import additive, loss_of_keys, root_down, selection, slack_of_keys
+from sordino.plan.bounded import RowCount, Shares, Total, UnitCount, shift
 from tests.unit.plan.questions import AGE
 
 ROWS = shift(RowCount(), Shares(rows=4), grouped=False)

@@ -17,8 +17,12 @@ from sordino.plan.bounded import (
     Total,
     UnitCount,
     Votes,
+    coarse_weight,
+    column_shift,
+    column_step,
+    shift,
+    weights,
 )
-from sordino.plan.shifts import coarse_weight, column_shift, column_step, shift, weights
 from tests.unit.plan.questions import AGE, DECLARED, DISEASE, VISITS
 
 TOTAL = Total(AGE, low=-1, high=3, exponent=0)

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
+from sordino.catalog.model import Purse
 from sordino.errors import MissingBound, QueryError, UnknownName
 from sordino.plan.allocate import plan_question
-from sordino.plan.expect import expected, is_noisy
+from sordino.plan.intervals import expected, is_noisy
 from sordino.plan.plan import Plan
 from sordino.plan.within import Wanted, plan_within
 from sordino.privacy.budget import Budget
-from sordino.query.catalog import Purse
 from sordino.query.tree import Measure, Output, PostCall
 from sordino.query.types import Type
 from tests.unit.plan.questions import (
@@ -32,7 +32,7 @@ from tests.unit.plan.questions import (
 
 
 def widest(plan: Plan, rows: float | None) -> float:
-    outputs = [o for o in plan.query.post.outputs if is_noisy(plan, o.scalar)]
+    outputs = [o for o in plan.query.post.outputs if is_noisy(o.scalar)]
     return max(expected(plan, o.scalar, rows=rows).half_width or 0.0 for o in outputs)
 
 

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.exact.rounding import reading
+from sordino.numbers.rounding import reading
 from sordino.privacy.currency import NANO, PURE, ZCDP, Currency, Price, one_order
 from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 from tests.unit.privacy.stated import Stated, concentrated, pure

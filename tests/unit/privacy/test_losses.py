@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.exact.rational import Number
+from sordino.numbers.rational import Number
 from sordino.privacy import ContinuousGaussian, DiscreteGaussian, DiscreteLaplace, losses
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.concentrated import Concentrated

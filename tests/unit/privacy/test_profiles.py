@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.exact.balls import ball
+from sordino.numbers.balls import ball
 from sordino.privacy.profiles import (
     both_signs,
     crossing,

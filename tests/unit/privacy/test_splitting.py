@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.exact.rounding import reading
+from sordino.numbers.rounding import reading
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, ZCDP, one_order
 from sordino.privacy.loss import Loss

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.catalog.arrow import plain, type_of
 from sordino.errors import CatalogError
-from sordino.query.arrow import plain, type_of
 from sordino.query.types import Type
 
 BAD = pa.array([b"ok", b"\xff", None, b"\xed\xa0\x80" + b"x" * 20, b"\xc3\xa9"])

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sordino.catalog.checks import analyst, book, part, read_analysts
+from sordino.catalog.model import Analyst, Book, Catalog
+from sordino.catalog.toml import read_catalog
 from sordino.errors import CatalogError
-from sordino.query.books import analyst, analysts, book, part
-from sordino.query.catalog import Analyst, Book, Catalog
-from sordino.query.toml import read_catalog
 
 TABLE = '[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns = { id = "text" }\n'
 
@@ -140,9 +140,9 @@ def test_a_question_that_is_no_part_is_refused(tmp_path: Path, value: str) -> No
 
 def test_parts_and_analysts_can_be_declared_in_python() -> None:
     assert part("share", 0.1) == Fraction(1, 10)
-    assert analysts([analyst("ann", share=1, reserved=1)]) == (
+    assert read_analysts([analyst("ann", share=1, reserved=1)]) == (
         Analyst("ann", Fraction(1), Fraction(1)),
     )
     assert book(Path("study"), file="x").place == Path("study/x")
     with pytest.raises(CatalogError, match="more is reserved"):
-        analysts([analyst("ann", reserved=1), analyst("bob", reserved=1e-9)])
+        read_analysts([analyst("ann", reserved=1), analyst("bob", reserved=1e-9)])

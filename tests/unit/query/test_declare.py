@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sordino.catalog.checks import catalog, column, limits, purse, table
+from sordino.catalog.model import Catalog, ForeignKey, Limits, ParquetFile, Table
 from sordino.errors import CatalogError
 from sordino.privacy.budget import Budget
-from sordino.query.catalog import Catalog, ForeignKey, Limits, ParquetFile, Table
-from sordino.query.declare import catalog, column, limits, purse, table
 
 FILE = ParquetFile(Path("x.parquet"))
 ID, AGE, VISIT = column("id", "integer"), column("age", "integer"), column("visit", "integer")

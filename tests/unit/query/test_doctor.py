@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb_files import READER
+from sordino.catalog import doctor
+from sordino.catalog.checks import catalog, column, purse, table
+from sordino.catalog.checks import limits as limits_of
+from sordino.catalog.doctor import Finding, Severity, check
+from sordino.catalog.model import Catalog, CsvFile, DuckdbTable, ForeignKey, Frame, ParquetFile
+from sordino.engine.duckdb.files import READER
 from sordino.plan import limits
-from sordino.query import doctor
-from sordino.query.catalog import Catalog, CsvFile, DuckdbTable, ForeignKey, Frame, ParquetFile
-from sordino.query.declare import catalog, column, purse, table
-from sordino.query.declare import limits as limits_of
-from sordino.query.doctor import Finding, Severity, check
 
 ROWS = {"id": [1], "age": [30], "note": ["x"], "price": [1.5], "big": pa.array([1], pa.uint64())}
 FRAME = Frame(pa.table(ROWS))

@@ -2,12 +2,12 @@
 from datetime import date, datetime
 from fractions import Fraction
 
-from sordino.query.catalog import Column
-from sordino.query.domains import MOST, of_column, of_scalar, ordered
+from sordino.catalog.model import Column
 from sordino.query.operations import call
-from sordino.query.sql import parse
 from sordino.query.tree import Field, Literal
 from sordino.query.types import Range, Type, Value
+from sordino.sql.domains import MOST, of_column, of_scalar, ordered
+from sordino.sql.parse import parse
 from tests.fixtures.hospital import hospital
 
 CATALOG = hospital()

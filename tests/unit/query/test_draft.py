@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.engine.duckdb import DuckdbEngine
-from sordino.engine.duckdb_files import READER
+from sordino.catalog.doctor import Severity, check
+from sordino.catalog.draft import draft
+from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
+from sordino.catalog.toml import read_catalog
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.duckdb.files import READER
 from sordino.errors import CatalogError
-from sordino.query.catalog import Catalog, CsvFile, DuckdbTable
-from sordino.query.doctor import Severity, check
-from sordino.query.draft import draft
-from sordino.query.toml import read_catalog
 from sordino.query.types import Range, Type
 
 VISITS = {

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.query.entries import read_entries
+from sordino.catalog.arrow import read_entries
 from sordino.query.types import Type, Value
 
 

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.query.doubtful import Doubtful
-from sordino.query.evaluate import apply, evaluate, like
-from sordino.query.operations import OPERATIONS, call
+from sordino.query.operations import OPERATIONS, Doubtful, apply, call, evaluate
 from sordino.query.tree import Field, Literal
 from sordino.query.types import Type, Value
+from sordino.query.values import like
 
 DAY = date(2024, 8, 15)  # a Thursday
 MOMENT = datetime(2024, 8, 15, 13, 45, 59, 7)

@@ -17,9 +17,9 @@ from pandas.api.extensions import (  # type: ignore[import-untyped]
     ExtensionDtype,
 )
 
+from sordino.catalog.frames import frame_catalog, public_table, to_arrow
+from sordino.catalog.model import Catalog, Frame
 from sordino.errors import CatalogError
-from sordino.query.catalog import Catalog, Frame
-from sordino.query.frames import frame_catalog, public_table, to_arrow
 from sordino.query.types import Type
 
 ALL = [None, True, 7, 2**80, -1.5, float("nan"), float("inf"), 1e308, "x", "\ud800", b"y", [1]]

@@ -4,12 +4,11 @@ from dataclasses import replace
 import pytest
 
 from sordino.errors import QueryError
-from sordino.query.domains import Lists
-from sordino.query.narrow import narrowed
 from sordino.query.operations import call
-from sordino.query.sql import parse
 from sordino.query.tree import Field, Key, Literal, Scan, Where
 from sordino.query.types import Type, Value
+from sordino.sql.domains import Lists, narrowed
+from sordino.sql.parse import parse
 from tests.fixtures.hospital import DISEASES, hospital
 
 CATALOG = hospital()

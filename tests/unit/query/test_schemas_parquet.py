@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sordino.catalog.schemas import Found, parquet_schema
 from sordino.errors import CatalogError
-from sordino.query.schemas import Found, parquet_schema
 from sordino.query.types import Type
 
 

@@ -5,10 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from sordino.catalog.model import Column, ForeignKey
 from sordino.errors import QueryError, SyntaxFault, UnknownName
-from sordino.query.catalog import Column, ForeignKey
-from sordino.query.refusals import CODES
-from sordino.query.sql import parse
 from sordino.query.tree import (
     Call,
     Derive,
@@ -28,6 +26,8 @@ from sordino.query.tree import (
     Window,
 )
 from sordino.query.types import Range, Type
+from sordino.sql.parse import parse
+from sordino.sql.refusals import CODES
 from tests.fixtures.hospital import DISEASES, hospital
 from tests.fixtures.sql_cases import Case, accepted, rejected
 

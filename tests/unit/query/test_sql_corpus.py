@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.errors import QueryError
-from sordino.query.sql import parse
+from sordino.sql.parse import parse
 from tests.fixtures.hospital import hospital
 from tests.fixtures.sql_cases import accepted, rejected
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from sordino.catalog.model import Catalog, Column
 from sordino.errors import QueryError
-from sordino.query.catalog import Catalog, Column
 from sordino.query.operations import OPERATIONS
-from sordino.query.sql import parse
 from sordino.query.types import Type
+from sordino.sql.parse import parse
 from tests.fixtures.hospital import hospital
 from tests.fixtures.sql_cases import rejected
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sordino.catalog.model import CsvFile, DuckdbTable, ForeignKey, Limits, ParquetFile
+from sordino.catalog.toml import read_all, read_catalog
 from sordino.errors import CatalogError
-from sordino.query.catalog import CsvFile, DuckdbTable, ForeignKey, Limits, ParquetFile
-from sordino.query.toml import read_all, read_catalog
 from sordino.query.types import Range, Type
 
 HOSPITAL = """

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sordino.catalog.values import MOST_KEYS, keys_between, read_bounds, read_keys, read_type
 from sordino.errors import CatalogError
 from sordino.query.types import Range, Type
-from sordino.query.values import MOST_KEYS, keys_between, read_bounds, read_keys, read_type
 
 NAN, INFINITE = float("nan"), float("inf")
 

@@ -4,8 +4,8 @@ import sqlglot
 from sqlglot import exp
 
 from sordino.errors import QueryError
-from sordino.query.sql import parse
-from sordino.query.words import check_calls, check_complete, place, words
+from sordino.sql.parse import parse
+from sordino.sql.tokens import check_calls, check_complete, place, words
 from tests.fixtures.hospital import hospital
 from tests.fixtures.sql_cases import accepted
 

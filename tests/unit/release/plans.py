@@ -10,7 +10,7 @@ import pyarrow as pa
 from sordino.engine.sealed import Sealed
 from sordino.ledger.receipt import Receipt
 from sordino.mechanisms import Laplace
-from sordino.mechanisms.partitions import KeySelection
+from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.bounded import Bounded, Cells, Part, RowCount, Shares, Statistic
 from sordino.plan.plan import Added, Direct, Formula, Plan, Release
 from sordino.privacy import losses

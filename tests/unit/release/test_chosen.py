@@ -5,9 +5,9 @@ import numpy as np
 
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, TopK
 from sordino.plan.bounded import Votes
+from sordino.plan.intervals import choice_rule, gap
 from sordino.plan.plan import Chosen
-from sordino.release.chosen import draw_choices, gap, rule_for
-from sordino.release.ranked import Pile
+from sordino.release.choices import Pile, draw_choices
 from tests.unit.release.plans import DISEASE
 
 VOTES = Votes(DISEASE, ("flu", "cold", "asthma"))
@@ -37,13 +37,13 @@ def test_a_group_without_votes_gets_some_candidate() -> None:
 
 def test_the_plan_says_which_mechanism_chooses() -> None:
     one = Chosen(0, None, Fraction(1), 4, "permute_and_flip")
-    assert isinstance(rule_for(one, VOTES), PermuteAndFlip)
-    assert isinstance(rule_for(Chosen(0, None, Fraction(1), 4), VOTES), Exponential)
-    assert isinstance(rule_for(Chosen(0, 2, Fraction(1), 4), VOTES), TopK)
+    assert isinstance(choice_rule(one, len(VOTES.domain)), PermuteAndFlip)
+    assert isinstance(choice_rule(Chosen(0, None, Fraction(1), 4), len(VOTES.domain)), Exponential)
+    assert isinstance(choice_rule(Chosen(0, 2, Fraction(1), 4), len(VOTES.domain)), TopK)
 
 
 def test_a_list_longer_than_the_candidates_costs_no_more_for_each_choice() -> None:
-    rule = rule_for(Chosen(0, 6, Fraction(1), 4), VOTES)
+    rule = choice_rule(Chosen(0, 6, Fraction(1), 4), len(VOTES.domain))
     assert isinstance(rule, TopK)
     assert (rule.k, rule.step) == (3, Fraction(1, 6))
 
@@ -51,4 +51,6 @@ def test_a_list_longer_than_the_candidates_costs_no_more_for_each_choice() -> No
 def test_the_gap_is_that_of_the_mechanism() -> None:
     release = Chosen(0, None, Fraction(1), 4, "permute_and_flip")
     rule = PermuteAndFlip(sensitivity=4, epsilon=1, monotone=True)
-    assert gap(release, VOTES, LEVEL) == rule.accuracy(confidence=LEVEL, candidates=3).gap
+    assert (
+        gap(release, len(VOTES.domain), LEVEL) == rule.accuracy(confidence=LEVEL, candidates=3).gap
+    )

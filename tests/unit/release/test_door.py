@@ -10,7 +10,7 @@ import pytest
 from sordino.answer.codec import from_bytes, to_bytes
 from sordino.errors import SealedError
 from sordino.mechanisms import Laplace
-from sordino.mechanisms.partitions import KeySelection
+from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.bounded import Cells, Crowded, Ranks, RowCount, Shares, UnitCount, Votes
 from sordino.plan.plan import Added, Chosen, Direct, Ranked
 from sordino.query.tree import Kind, Literal, Measure, MeasureRef, Ordered, PostCall

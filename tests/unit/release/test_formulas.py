@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.plan.plan import Mean, Spread
-from sordino.release.formulas import mean, spread
-from sordino.release.noise import Span
+from sordino.release.draw import Span
+from sordino.release.measures import mean, spread
 
 MEAN = Mean(total=0, count=1, offset=Fraction(50), low=Fraction(0), high=Fraction(100))
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.query.evaluate import apply
+from sordino.query.operations import apply
 from sordino.query.types import Type, Value
-from sordino.release.near import Near, exactly, operate
+from sordino.release.intervals import Near, exactly, operate
 
 REAL, LOGIC = Type.REAL, Type.BOOLEAN
 

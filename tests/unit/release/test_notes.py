@@ -2,7 +2,7 @@
 import re
 from fractions import Fraction
 
-from sordino.mechanisms.partitions import KeySelection
+from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.bounded import Cells, Ranks, RowCount, Shares, Total, UnitCount
 from sordino.plan.plan import Direct, Mean, Plan, Ranked
 from sordino.query.tree import (

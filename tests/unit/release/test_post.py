@@ -7,6 +7,7 @@ import pytest
 from sordino.answer import Answer
 from sordino.mechanisms import Laplace
 from sordino.plan.bounded import RowCount, Votes
+from sordino.plan.intervals import level_for, level_of_release
 from sordino.plan.plan import Added, Chosen, Direct, Mean
 from sordino.query.tree import (
     Bins,
@@ -22,7 +23,6 @@ from sordino.query.tree import (
 )
 from sordino.query.types import Range, Type
 from sordino.release import Options, release
-from sordino.release.levels import level_for, level_of_release
 from tests.unit.release.plans import (
     AGE,
     ALONE,

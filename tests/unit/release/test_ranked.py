@@ -7,7 +7,7 @@ import pytest
 
 from sordino.plan.bounded import Ranks
 from sordino.plan.plan import Ranked
-from sordino.release.ranked import Pile, draw_quantiles, piles
+from sordino.release.choices import Pile, draw_quantiles, piles
 from tests.unit.release.plans import AGE
 
 HALF, LEVEL = Fraction(1, 2), Fraction(975, 1000)

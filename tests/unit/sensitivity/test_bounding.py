@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.exact.hashing import digests, keyed_hash
-from sordino.sensitivity import keeping
-from sordino.sensitivity.bounding import Contributions, bound_contributions
+from sordino.contributions import keeping
+from sordino.contributions.bounding import Contributions, bound_contributions
+from sordino.randomness.hashing import digests, keyed_hash
 from sordino.sensitivity.neighbours import Neighbours
 
 SECRET = bytes(range(32))

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as so
-from sordino.sensitivity.bounding import Contributions, bound_contributions
-from sordino.sensitivity.identifiers import identify
+from sordino.contributions.bounding import Contributions, bound_contributions
+from sordino.contributions.columns import identify
 
 SECRET = bytes(32)
 ODD = [

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.sensitivity import lookup
-from sordino.sensitivity.lookup import factorise, places_of
+from sordino.contributions import columns as lookup
+from sordino.contributions.columns import factorise, places_of
 
 EVERY_WORD = st.integers(0, 2**64 - 1)
 

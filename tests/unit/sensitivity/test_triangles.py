@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sordino.sensitivity import graphs as module
 from sordino.sensitivity import smooth
-from sordino.sensitivity import triangles as module
-from sordino.sensitivity.graphs import read_edges
-from sordino.sensitivity.triangles import Triangles
+from sordino.sensitivity.graphs import Triangles, read_edges
 from tests.unit.sensitivity.small_graphs import AllGraphs, Edge, smoothed
 
 

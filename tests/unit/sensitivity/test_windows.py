@@ -3,7 +3,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.sensitivity.windows import Floats, largest_window, reach
+from sordino.sensitivity.order_statistics import Floats, largest_window, reach
 
 RNG = np.random.default_rng(11)
 

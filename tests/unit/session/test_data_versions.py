@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as so
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, CsvFile, ForeignKey, Table
+from sordino.engine.duckdb.engine import DuckdbEngine, _declared
 from sordino.errors import BudgetExceeded, CatalogError
+from sordino.query.types import Type
 from sordino.session import Session
 from tests.unit.session.clinic import (
     COLUMNS,
@@ -346,3 +348,22 @@ def test_a_csv_table_without_options_has_the_version_that_it_had_before_there_we
     stated = CSV.replace('unit = "person"', 'unit = "person"\nnulls = ["", "NA"]')
     with so.open(write_catalog(tmp_path, stated), ledger="memory") as data:
         assert data._engine.version(["visits"]) != sha256(told.encode()).hexdigest()
+
+
+def test_a_version_has_the_words_that_it_had_when_answers_were_first_paid_for(
+    tmp_path: Path,
+) -> None:
+    """The classes that these words were once taken from may be called something else by now."""
+    file = tmp_path / "visits.csv"
+    source = CsvFile(file, nulls=("", "NA"))
+    columns = (Column("person", Type.INTEGER), Column("cost", Type.REAL))
+    parent = ForeignKey("person", "people", "id")
+    declared = Table("visits", source, columns, parent=parent)
+    read = (
+        "CsvFile(path=PosixPath('.'), separator=',', encoding='utf-8', quote='\"', decimal='.', "
+        "date_format=None, timestamp_format=None, nulls=('', 'NA'), malformed='refuse')"
+    )
+    assert _declared(Catalog((declared,)), "visits") == (
+        "('visits', None, ForeignKey(column='person', parent='people', parent_column='id'), False, "
+        f"{read!r}, [('person', 'integer'), ('cost', 'real')])"
+    )

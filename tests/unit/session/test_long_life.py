@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 import sordino as so
-from sordino.engine import duckdb_connection, duckdb_trial
-from sordino.engine.duckdb_connection import Database
-from sordino.exact.raw import WideGaussian
-from sordino.exact.samplers import Joined
-from sordino.exact.shelf import MEGABYTE
+from sordino.cache import MEGABYTE
+from sordino.engine.duckdb import connection as duckdb_connection
+from sordino.engine.duckdb import trial as duckdb_trial
+from sordino.engine.duckdb.connection import Database
 from sordino.plan.plan import Plan
+from sordino.randomness.raw import WideGaussian
+from sordino.randomness.samplers import Joined
 from tests.unit.session.clinic import SQL, clinic, write_catalog, write_rows
 
 ASKS = 150

@@ -18,7 +18,7 @@ import pytest
 
 import sordino as so
 from sordino.answer.codec import to_bytes
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import LedgerError, SealedError
 from sordino.ledger.history import entries
 from sordino.ledger.ledger import Ledger
@@ -199,7 +199,7 @@ def test_what_another_process_has_recorded_meanwhile_is_the_answer(
 HANDLER = """
 import os, signal, sys
 import sordino as so
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 
 with so.open(sys.argv[1]) as data:
     run, said = DuckdbEngine.run, []

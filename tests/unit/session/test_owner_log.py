@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import sordino as so
-from sordino.engine.compile import Statement
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.toml import read_catalog
+from sordino.engine.compile.statement import Statement
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError, SealedError
 from sordino.plan.bounded import Bounded
-from sordino.query.toml import read_catalog
 from sordino.session import Session, owner_log
 from sordino.session.owner_log import OwnerLog, line_of, path_of
 from tests.unit.session.clinic import SQL, VISITS, clinic, write_catalog

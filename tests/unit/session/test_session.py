@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 import sordino as so
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.catalog.frames import frame_catalog
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, SealedError
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import open_ledger
-from sordino.query.frames import frame_catalog
 from sordino.session import Session
 
 FRAME = pa.table(

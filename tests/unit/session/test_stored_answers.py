@@ -12,7 +12,7 @@ import pytest
 
 import sordino as so
 from sordino.answer.codec import to_bytes
-from sordino.engine.duckdb import DuckdbEngine
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import BudgetExceeded
 from sordino.release import Options
 from tests.unit.session.clinic import SQL, charges, clinic, rows, spent

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.exact.balls import round_up
+from sordino.numbers.balls import round_up
 from sordino.privacy.subsets import exact_profile, subset_sums
 from sordino.theorems import optimal, responses
 from sordino.theorems.lies import count_lies

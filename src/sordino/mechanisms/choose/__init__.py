@@ -7,15 +7,13 @@ from sordino.mechanisms.choose.continuous import choose_in
 from sordino.mechanisms.choose.domains import Integers, Product, Strings
 from sordino.mechanisms.choose.exponential import Exponential
 from sordino.mechanisms.choose.generalised import Generalised
-from sordino.mechanisms.choose.interval import Interval
-from sordino.mechanisms.choose.joint import JointTopK
-from sordino.mechanisms.choose.line import Line
+from sordino.mechanisms.choose.interval import Interval, Line
 from sordino.mechanisms.choose.noisy_max import NoisyMax
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.choose.price import best_price, price_accuracy, revenues
 from sordino.mechanisms.choose.private_candidates import BestOf, best_of
-from sordino.mechanisms.choose.quantile import Quantiles, median, quantiles
-from sordino.mechanisms.choose.top_k import TopK, top_k
+from sordino.mechanisms.choose.quantiles.quantiles import Quantiles, median, quantiles
+from sordino.mechanisms.choose.top_k import JointTopK, TopK, top_k
 
 __all__ = [
     "AboveThreshold",

@@ -14,8 +14,11 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.balls import Ball, ball, ceiling
-from sordino.exact.rational import (
+from sordino.mechanisms.additive import exponent_for, to_grid, written_real
+from sordino.mechanisms.choose.noisy_max import least_difference
+from sordino.mechanisms.choose.scores import read_finite
+from sordino.numbers.balls import Ball, ball, ceiling
+from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
@@ -27,14 +30,11 @@ from sordino.exact.rational import (
     probability,
     written,
 )
-from sordino.exact.rounding import up
-from sordino.exact.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_laplace
-from sordino.exact.tables import BLOCK
-from sordino.mechanisms.choose.laplace_max import least_difference
-from sordino.mechanisms.choose.values import read_finite
-from sordino.mechanisms.grid import exponent_for, to_grid, written_real
+from sordino.numbers.rounding import up
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
+from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_laplace
+from sordino.randomness.tables import BLOCK
 
 Array: TypeAlias = npt.NDArray[Any]
 Integers: TypeAlias = npt.NDArray[np.int64]

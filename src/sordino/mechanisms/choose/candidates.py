@@ -8,14 +8,16 @@ tell who is in the data.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from sordino.exact.rational import Integer, Number, is_integer, positive_whole
+from sordino.mechanisms.choose.accuracy import Floats, weights
 from sordino.mechanisms.choose.domains import (
     MOST_LISTED,
     TWICE,
@@ -31,13 +33,16 @@ from sordino.mechanisms.choose.labels import (
     as_mapping,
     counts_rows,
     each_of,
+    in_row,
     is_table,
     known_names,
     labels_of,
     plain,
     stranger,
 )
-from sordino.mechanisms.choose.scores import read_default
+from sordino.mechanisms.choose.scores import ExactLevels, Scores, one_by_one, read_default
+from sordino.numbers.rational import Integer, Number, is_integer, nonnegative, positive_whole
+from sordino.randomness.selection import Levels
 
 FROM_DATA = (
     "the candidates come from the same object as the scores, so who is in the data decides which "
@@ -299,3 +304,50 @@ def _is_same(index: Any, other: Any) -> bool:
     if index is None or other is None:
         return False
     return index is other or (hasattr(index, "is_") and bool(index.is_(other)))
+
+
+_LONGEST = 1 << 12  # bits of a weight once all have one denominator
+
+
+def read_base(base: object, candidates: int) -> list[Fraction]:
+    """Read one weight for each candidate, none negative and not all 0, as the decimals they print.
+
+    They come in the order of the candidates: what has names is refused, because names are not
+    looked at here.
+
+    Guarantee: none needed; public inputs only.
+    """
+    given = in_row("base", base)
+    if len(given) != candidates:
+        raise ValueError(f"base must have one number for {each_of(candidates)}, got {len(given)}")
+    found = [nonnegative("a weight of base", weight) for weight in given]
+    if not any(found):
+        raise ValueError("base must give some candidate a weight above 0")
+    return found
+
+
+def with_base(scores: Scores, base: list[Fraction], rate: Fraction) -> Levels:
+    """Sort candidates into levels of their own, each as often as its weight says.
+
+    Guarantee: none needed; the result stays inside a mechanism.
+    """
+    exact = one_by_one(scores)
+    unit = math.lcm(*(weight.denominator for weight in base))
+    counts = [int(weight * unit) for weight in base]
+    if max(counts).bit_length() > _LONGEST:
+        raise ValueError("the weights of base have no common denominator that can be worked with")
+    best = max(exact)
+    return ExactLevels([rate * (best - score) for score in exact], counts)
+
+
+def weights_with_base(scores: Scores, base: list[Fraction], rate: Fraction) -> Floats:
+    """Return each candidate's weight as a double; the best one that has a weight in base has that.
+
+    Guarantee: none; the result is as private as the scores.
+    """
+    exact = one_by_one(scores)
+    used = [index for index, weight in enumerate(base) if weight]
+    found: Floats = np.zeros(len(exact))
+    found[used] = weights([exact[index] for index in used], rate)
+    found[used] *= [float(base[index]) for index in used]
+    return found

@@ -12,14 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.entropy import system
-from sordino.exact.levels import Found
-from sordino.exact.rational import Number, positive
-from sordino.exact.selection import by_weight
-from sordino.mechanisms.choose.interval import Interval
-from sordino.mechanisms.choose.line import Line, OnLine
-from sordino.mechanisms.choose.scores import Scores, best_of_array, one_by_one, read_scores
-from sordino.mechanisms.choose.terms import Terms
+from sordino.mechanisms.choose.interval import Interval, Line, OnLine
+from sordino.mechanisms.choose.scores import Scores, Terms, best_of_array, one_by_one, read_scores
+from sordino.numbers.rational import Number, positive
+from sordino.randomness.entropy import system
+from sordino.randomness.selection import Found, by_weight
 
 _FARTHEST = 2.0**1000  # exponents beyond this weigh nothing that a double could tell from it
 _BREAKS = "breaks must be finite numbers that do not decrease"

@@ -16,7 +16,7 @@ from math import prod
 from sys import maxsize
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from sordino.exact.rational import Integer, is_integer
+from sordino.numbers.rational import Integer, is_integer
 
 MOST_LISTED = 1 << 20  # members that are gone through one by one
 _LONGEST = 1 << 12  # bits of the number of members

@@ -9,7 +9,7 @@ is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, MappingView, Sequence, Set
-from numbers import Number
+from numbers import Number as AnyNumber
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from sordino.mechanisms.choose.domains import Domain
 Names: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"  # all candidates, in a public order
 
 ROWS = "for raw rows count them first, as with collections.Counter(rows)"
-_NUMBERS = (Number, np.number, np.bool_)
+_NUMBERS = (AnyNumber, np.number, np.bool_)
 _STRANGER = "scores name something that is not among the candidates"
 _NEVER = "and never add a candidate because the data has it"
 
@@ -172,11 +172,11 @@ def _has_numbers(candidates: Any) -> bool:
     if isinstance(candidates, range):
         return True
     if isinstance(candidates, Domain):
-        return isinstance(candidates.member(0), Number)
+        return isinstance(candidates.member(0), AnyNumber)
     if isinstance(candidates, np.ndarray) and candidates.dtype.kind != "O":
         return candidates.dtype.kind in "biufc"
     return candidates is not None and any(
-        isinstance(candidate, Number | np.generic)
+        isinstance(candidate, AnyNumber | np.generic)
         and not isinstance(candidate, np.str_ | np.bytes_)
         for candidate in candidates
     )

@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sordino.exact.entropy import system
-from sordino.exact.rational import Integer, Number
-from sordino.exact.selection import by_flips
 from sordino.mechanisms.choose import accuracy as bounds
-from sordino.mechanisms.choose.accuracy import Accuracy, Question
-from sordino.mechanisms.choose.laws import flips, weights
-from sordino.mechanisms.choose.scores import levels_of, read_others, read_scores
+from sordino.mechanisms.choose.accuracy import Accuracy, Question, flips, weights
+from sordino.mechanisms.choose.scores import Terms, levels_of, read_others, read_scores
 from sordino.mechanisms.choose.stream import Stream, open_stream
-from sordino.mechanisms.choose.terms import Terms
+from sordino.numbers.rational import Integer, Number
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
+from sordino.randomness.entropy import system
+from sordino.randomness.selection import by_flips
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)

@@ -16,8 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.balls import Ball, ball, is_positive
-from sordino.exact.rational import (
+from sordino.mechanisms.choose.accuracy import Accuracy, Question, by_flips
+from sordino.mechanisms.choose.candidates import check_distinct, is_from_data
+from sordino.mechanisms.choose.labels import is_table, plain
+from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
+from sordino.mechanisms.choose.scores import Terms
+from sordino.numbers.balls import Ball, ball, is_positive
+from sordino.numbers.rational import (
     Integer,
     Number,
     covering,
@@ -25,12 +30,7 @@ from sordino.exact.rational import (
     positive,
     positive_whole,
 )
-from sordino.exact.rounding import up_as_printed
-from sordino.mechanisms.choose.accuracy import Accuracy, Question, by_flips
-from sordino.mechanisms.choose.candidates import check_distinct, is_from_data
-from sordino.mechanisms.choose.labels import is_table, plain
-from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.terms import Terms
+from sordino.numbers.rounding import up_as_printed
 
 _SMALLEST_COIN = 256  # bits of how many make one unit of money
 _HALVINGS = 40  # of a gap, to find it by doubles

@@ -13,14 +13,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from sordino.exact.balls import Ball, ball, round_up
-from sordino.exact.entropy import system
-from sordino.exact.rational import Number, brief, is_integer, positive, probability, written
-from sordino.exact.rounding import reading, up_as_printed
-from sordino.exact.runs import draw_negative_binomial, draw_poisson
 from sordino.mechanisms.choose.scores import exact_score
+from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.rational import Number, brief, is_integer, positive, probability, written
+from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
+from sordino.randomness.entropy import system
+from sordino.randomness.repetitions import draw_negative_binomial, draw_poisson
 from sordino.theorems.arguments import one_of, read_signed
 from sordino.theorems.renyi import renyi_to_epsilon
 from sordino.theorems.selection import (

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -12,9 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.levels import EachLevels, Floats, Found, Integers, Levels, array_levels
-from sordino.exact.rational import Integer, Number, is_integer
+from sordino.mechanisms.additive import as_array, written_real
 from sordino.mechanisms.choose.labels import ROWS, counts_rows, labels_of
+from sordino.numbers.rational import Integer, Number, brief, covering, is_integer, positive, written
+from sordino.randomness.selection import EachLevels, Floats, Found, Integers, Levels, array_levels
+from sordino.theorems.arguments import read_signed
 
 # One-dimensional int64, uint64 or float64; or exact numbers one by one.
 Scores: TypeAlias = "npt.NDArray[Any] | list[Fraction]"
@@ -263,3 +267,147 @@ def _as_array(exact: Iterable[Fraction]) -> Scores:
 def _nearest(x: Fraction) -> float:
     """Return an exponent as a double; beyond the largest ones a smaller one, which covers it."""
     return float(min(_BEYOND, x))
+
+
+_COLUMN = "values must be a list or a column of numbers, got {0}"
+_DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
+_DATE_NAMES = {kind.__name__ for kind in _DATES} | {"datetime", "Timestamp", "Timedelta"}
+_DAYS = "turn dates into numbers, such as (d - START).dt.days"
+
+
+def read_finite(name: str, value: object, *, rule: str = "a finite number") -> Fraction:
+    """Read a finite number of either sign; whoever has dates is told what to do with them.
+
+    >>> read_finite("low", -0.1)
+    Fraction(-1, 10)
+    >>> read_finite("low", "0")
+    Traceback (most recent call last):
+    TypeError: low must be a finite number, got a value of type str
+
+    Guarantee: none needed; public inputs only.
+    """
+    if isinstance(value, np.floating):
+        value = Decimal(str(value))  # what it prints as, in its own precision
+    if is_integer(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
+        hint = f"; {_DAYS}" if isinstance(value, _DATES) else ""
+        raise TypeError(f"{name} must be {rule}, got a value of type {type(value).__name__}{hint}")
+    if isinstance(value, float | Decimal) and not Decimal(value).is_finite():
+        raise ValueError(
+            f"{name} must be {rule}, got {str(value).lower().replace('infinity', 'inf')}"
+        )
+    return read_signed(name, value)
+
+
+def read_column(values: object) -> npt.NDArray[Any]:
+    """Read a row of numbers: integers, doubles, or objects that are numbers of several types.
+
+    Guarantee: none by itself; messages speak of types and never of contents.
+    """
+    try:
+        array = as_array(values)
+    except TypeError as error:
+        raise TypeError(_said_of_values(str(error))) from None
+    if array is None or array.ndim != 1:
+        shown = f"an array of {array.ndim} dimensions" if array is not None else None
+        raise TypeError(_COLUMN.format(shown or f"a value of type {type(values).__name__}"))
+    return array
+
+
+def _said_of_values(said: str) -> str:
+    """Turn what is said of releases with noise into what helps somebody who has a column."""
+    said = said.replace("release takes", "values must be").replace(" or arrays of numbers", "")
+    if said.endswith("one by one"):  # releasing row by row does not help here
+        said = said.partition(";")[0]
+    return f"{said}; {_DAYS}" if said.split()[-1] in _DATE_NAMES else said
+
+
+# Between these rates the exponents of scores fit the arithmetic of the draws.
+_SMALLEST_RATE, _LARGEST_RATE = Fraction(1, 1 << 256), Fraction(1 << 256)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Terms:
+    """How far one unit moves the scores, and the epsilon of one choice.
+
+    ``spread`` is how much more one score can move than another: twice the sensitivity, or the
+    sensitivity itself if all scores move the same way. ``rate`` is epsilon / spread, what a score
+    is multiplied with.
+
+    >>> (
+    ...     Terms(sensitivity=1, epsilon=0.5).rate,
+    ...     Terms(sensitivity=1, epsilon=0.5, monotone=True).rate,
+    ... )
+    (Fraction(1, 4), Fraction(1, 2))
+
+    Guarantee: none needed; public inputs only.
+    """
+
+    sensitivity: Fraction
+    epsilon: Fraction
+    spread: Fraction
+    whole: bool
+    rate: Fraction = field(compare=False)
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number,
+        monotone: bool = False,
+        spread: Number | None = None,
+    ) -> None:
+        price = positive("epsilon", epsilon)
+        length = covering("sensitivity", sensitivity)
+        whole = is_integer(sensitivity) and (spread is None or is_integer(spread))
+        if spread is None:
+            wide = length if read_flag("monotone", monotone) else 2 * length
+        elif monotone:
+            raise ValueError("state either monotone=True or a spread, not both")
+        else:
+            wide = covering("spread", spread)
+        if wide > 2 * length:
+            raise ValueError(
+                f"spread must be at most twice the sensitivity, which is {brief(2 * length)}, "
+                f"got {brief(wide)}"
+            )
+        rate = price / wide
+        if not _SMALLEST_RATE <= rate <= _LARGEST_RATE:
+            side = "small" if rate < _SMALLEST_RATE else "large"
+            raise ValueError(
+                f"epsilon is too {side} for a sensitivity of {brief(length)}, got {brief(price)}"
+            )
+        for name, value in (
+            ("sensitivity", length),
+            ("epsilon", price),
+            ("spread", wide),
+            ("whole", whole),
+            ("rate", rate),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the spread is that of scores that all move the same way."""
+        return self.spread == self.sensitivity
+
+    def __str__(self) -> str:
+        """The arguments as a user would type them, without those that have their default."""
+        number = written if self.whole else written_real
+        text = f"sensitivity={number(self.sensitivity)}, epsilon={written(self.epsilon)}"
+        if self.monotone:
+            return f"{text}, monotone=True"
+        if self.spread != 2 * self.sensitivity:
+            return f"{text}, spread={number(self.spread)}"
+        return text
+
+
+def read_flag(name: str, value: object) -> bool:
+    """Read True or False, and nothing that only looks like it.
+
+    Guarantee: none needed; public inputs only.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got a value of type {type(value).__name__}")
+    return value

@@ -11,11 +11,11 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.exact.entropy import system
-from sordino.exact.race import LARGEST_RATE, LEAST_RATE, Noise, Race
-from sordino.exact.rational import Integer, Number, positive, positive_whole
 from sordino.mechanisms.choose.candidates import check_distinct
 from sordino.mechanisms.choose.scores import best_of_array, read_scores
+from sordino.numbers.rational import Integer, Number, positive, positive_whole
+from sordino.randomness.entropy import system
+from sordino.randomness.race import LARGEST_RATE, LEAST_RATE, Noise, Race
 
 Array: TypeAlias = npt.NDArray[Any]
 Kind: TypeAlias = Literal["exponential", "permute_and_flip"]

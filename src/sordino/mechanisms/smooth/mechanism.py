@@ -11,8 +11,18 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from sordino.exact.entropy import system
-from sordino.exact.rational import (
+from sordino.mechanisms.smooth.noise import (
+    NO_TEXTBOOK,
+    CauchyNoise,
+    LaplaceNoise,
+    LomaxNoise,
+    Noise,
+    PowerNoise,
+    StudentNoise,
+    Textbook,
+    half_width,
+)
+from sordino.numbers.rational import (
     Number,
     confidence_level,
     is_integer,
@@ -20,16 +30,11 @@ from sordino.exact.rational import (
     probability_or_zero,
     written,
 )
-from sordino.exact.reals import rounded
-from sordino.mechanisms.smooth.cauchy import CauchyNoise
-from sordino.mechanisms.smooth.laplace import LaplaceNoise
-from sordino.mechanisms.smooth.lomax import LomaxNoise
-from sordino.mechanisms.smooth.noise import NO_TEXTBOOK, Noise, Textbook, half_width
-from sordino.mechanisms.smooth.power import PowerNoise
-from sordino.mechanisms.smooth.student import StudentNoise
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
-from sordino.sensitivity.bounds import read_bounds
+from sordino.randomness.entropy import system
+from sordino.randomness.reals import rounded
+from sordino.sensitivity.arguments import read_bounds
 from sordino.sensitivity.order_statistics import LEAST_BETA
 
 NoiseName: TypeAlias = Literal["cauchy", "lomax", "power", "student", "laplace"]

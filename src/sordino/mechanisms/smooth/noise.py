@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
-from sordino.exact.balls import Ball, ball, is_positive, round_up
-from sordino.exact.rounding import up_as_printed
+from sordino.numbers.balls import Ball, ball, is_positive, pi, round_up
+from sordino.numbers.rational import Integer, Number, brief, positive, positive_whole, written
+from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.calibrate import least_double
 
 _LARGEST_QUANTILE = 2.0**1000
@@ -103,3 +105,524 @@ def half_width(noise: Noise, factor: Fraction, confidence: Fraction) -> float:
     except ValueError:
         raise ValueError("no double is a half-width for a confidence so close to 1") from None
     return up_as_printed(factor * Fraction(repr(found)))
+
+
+@dataclass(frozen=True, slots=True)
+class CauchyNoise:
+    """The law with density 1 / (pi (1 + z**2)).
+
+    Any beta below epsilon will do. By default it is epsilon / 2 or, if that is larger, the largest
+    beta that costs nothing, ln(2 cosh(epsilon) - 1).
+
+    >>> float(CauchyNoise().factor(epsilon=Fraction(1), delta=Fraction(0), beta=Fraction(7, 10)))
+    0.9595173756674719
+
+    Guarantee:
+        Neighbours: those that the smooth bound is for.
+        Loss: exactly epsilon at the factor before rounding.
+        Numerics: the factor is rounded up, to a double.
+        Proof: docs/proofs/smooth.md, theorem 5.
+    """
+
+    @property
+    def name(self) -> str:
+        """The word that stands for this noise.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return "cauchy"
+
+    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
+        """Choose beta.
+
+        Guarantee: none needed; public inputs only.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Cauchy"))
+        if beta is None:
+            beta = max(epsilon / 2, downwards(lambda: _free(epsilon)))
+        return self, beta
+
+    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
+        """Return the least scale factor for this loss, rounded up.
+
+        Guarantee: as for the class.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Cauchy"))
+        if beta >= epsilon:
+            raise ValueError("beta must be below epsilon for Cauchy noise")
+
+        def at_rest() -> Ball:
+            return 1 / (2 * (ball(epsilon) / 2).sinh())
+
+        def at_beta() -> Ball:
+            rest = 2 * (ball(epsilon).cosh() - ball(beta).cosh())
+            return ((-ball(beta)).exp() / rest).sqrt()
+
+        return max(upwards(at_rest), upwards(at_beta))
+
+    def textbook(
+        self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
+    ) -> tuple[Fraction, Fraction]:
+        """Return beta and the factor 6 / epsilon of Nissim, Raskhodnikova and Smith.
+
+        Guarantee: as for the class, with less than a quarter of epsilon spent.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Cauchy"))
+        if beta is None:
+            beta = epsilon / 6
+        if beta > epsilon / 6:
+            raise ValueError("the textbook constants for Cauchy noise need beta <= epsilon / 6")
+        return beta, 6 / epsilon
+
+    def cumulative(self, z: Ball) -> Ball:
+        """Return the probability of a number below z.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return z.atan() / pi() + ball(Fraction(1, 2))
+
+
+def _free(epsilon: Fraction) -> Ball:
+    """Return the largest beta that costs nothing."""
+    return (2 * ball(epsilon).cosh() - 1).log()
+
+
+_TEXTBOOK_HOLDS = 7  # up to this epsilon for every delta
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceNoise:
+    """The law with density exp(-abs(z)) / 2.
+
+    It needs a delta, and a small beta: by default ln(1 + epsilon / (2 ln(2 / delta))), with which
+    the factor is below 2 / epsilon for every epsilon and every delta up to 0.7.
+
+    >>> noise, target = LaplaceNoise(), {"epsilon": Fraction(1), "delta": Fraction(1, 10**6)}
+    >>> float(noise.factor(**target, beta=Fraction("0.034462182")))
+    1.4429082692120392
+
+    Guarantee:
+        Neighbours: those that the smooth bound is for.
+        Loss: (epsilon, delta), exactly where the factor comes from the widest noise, which is
+            whenever delta is small against beta.
+        Numerics: the factor is rounded up, to a double.
+        Proof: docs/proofs/smooth.md, theorem 8.
+    """
+
+    @property
+    def name(self) -> str:
+        """The word that stands for this noise.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return "laplace"
+
+    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
+        """Choose beta.
+
+        Guarantee: none needed; public inputs only.
+        """
+        _check(delta)
+        if beta is None:
+            beta = downwards(lambda: _in_textbooks(epsilon, delta).log1p())
+        return self, beta
+
+    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
+        """Return the least scale factor for this loss, rounded up.
+
+        Guarantee: as for the class.
+        """
+        _check(delta)
+
+        def ratio() -> Ball:
+            shrunk = ball(delta) / -(-ball(beta)).expm1()
+            return shrunk * (ball(epsilon + beta) / ball(beta).expm1()).exp()
+
+        if beta >= epsilon or not is_positive(lambda: ratio() - 1):
+            raise ValueError("beta is too large for Laplace noise with this epsilon and delta")
+
+        def at_rest() -> Ball:
+            return ball(1 / epsilon)
+
+        def inwards() -> Ball:
+            return (-ball(beta)).exp() / ball(epsilon - beta)
+
+        def outwards() -> Ball:
+            return 1 / (ball(beta).expm1() * ratio().acosh())
+
+        return max(map(upwards, (at_rest, inwards, outwards)))
+
+    def textbook(
+        self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
+    ) -> tuple[Fraction, Fraction]:
+        """Return beta and the factor 2 / epsilon of the textbooks, where they are true.
+
+        Guarantee: (epsilon, delta) as for the class; what is not proved is refused.
+        """
+        _check(delta)
+        most = downwards(lambda: _in_textbooks(epsilon, delta))
+        if beta is None:
+            beta = most
+        if beta > most:
+            raise ValueError(
+                "the textbook constants for Laplace noise need beta <= epsilon / (2 ln(2 / delta))"
+            )
+        factor = 2 / epsilon
+        if epsilon > _TEXTBOOK_HOLDS:
+            raise ValueError(
+                "the textbook constants for Laplace noise are false for some delta when epsilon is "
+                "above 7; use calibration='exact'"
+            )
+        try:
+            holds = self.factor(epsilon=epsilon, delta=delta, beta=beta) <= factor
+        except ValueError:
+            holds = False
+        if not holds:
+            raise ValueError(
+                "the textbook constants for Laplace noise are not proved for a delta this large; "
+                "use calibration='exact'"
+            )
+        return beta, factor
+
+    def cumulative(self, z: Ball) -> Ball:
+        """Return the probability of a number below z.
+
+        Guarantee: none needed; public inputs only.
+        """
+        tail = (-abs(z)).exp() / 2
+        return two_sided(z, tail)
+
+
+def _in_textbooks(epsilon: Fraction, delta: Fraction) -> Ball:
+    """Return the largest beta of the textbooks."""
+    return ball(epsilon) / (2 * ball(2 / delta).log())
+
+
+def _check(delta: Fraction) -> None:
+    if not 0 < delta < 1:
+        raise ValueError("Laplace noise needs a delta, between 0 and 1, such as delta=1e-6")
+
+
+_DEFAULT_SHAPE = 4
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class LomaxNoise:
+    """The law with density (a / 2) (1 + abs(z))**-(a + 1), where a is the ``shape``.
+
+    It has a variance for a shape above 2, and comes close to Laplace noise for a large one. The
+    shape is at most epsilon / beta, and that by default; beta is epsilon over the shape by default,
+    or epsilon / 4 if neither is given.
+
+    >>> LomaxNoise(shape=3)
+    LomaxNoise(shape=3)
+
+    Guarantee:
+        Neighbours: those that the smooth bound is for.
+        Loss: exactly epsilon at the factor before rounding.
+        Numerics: the factor is rounded up, to a double.
+        Proof: docs/proofs/smooth.md, theorem 6.
+    """
+
+    shape: Fraction | None
+
+    def __init__(self, *, shape: Number | None = None) -> None:
+        read = None if shape is None else positive("shape", shape)
+        object.__setattr__(self, "shape", read)
+
+    def __repr__(self) -> str:
+        return f"LomaxNoise(shape={None if self.shape is None else written(self.shape)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _lomax, (self.shape,)
+
+    @property
+    def name(self) -> str:
+        """The word that stands for this noise.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return "lomax"
+
+    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
+        """Choose beta and the shape.
+
+        Guarantee: none needed; public inputs only.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Lomax"))
+        if beta is None:
+            shape = self.shape or Fraction(_DEFAULT_SHAPE)
+            # A shape below 1 must leave beta below epsilon.
+            beta = epsilon / shape if shape > 1 else epsilon / 2
+        return (self if self.shape is not None else LomaxNoise(shape=epsilon / beta)), beta
+
+    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
+        """Return the least scale factor for this loss, rounded up.
+
+        Guarantee: as for the class.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Lomax"))
+        shape = self._shape()
+        if beta >= epsilon or shape * beta > epsilon:
+            raise ValueError(
+                "beta must be below epsilon, and at most epsilon / shape, for Lomax noise"
+            )
+
+        def at_rest() -> Ball:
+            return 1 / (ball(epsilon / (shape + 1))).expm1()
+
+        def at_beta() -> Ball:
+            return (-ball(beta)).exp() / ball((epsilon - beta) / (shape + 1)).expm1()
+
+        return max(upwards(at_rest), upwards(at_beta))
+
+    def cumulative(self, z: Ball) -> Ball:
+        """Return the probability of a number below z.
+
+        Guarantee: none needed; public inputs only.
+        """
+        tail = (-ball(self._shape()) * abs(z).log1p()).exp() / 2
+        return two_sided(z, tail)
+
+    def _shape(self) -> Fraction:
+        if self.shape is None:
+            raise ValueError("the shape of this noise is open; give one, or use it in Smooth")
+        return self.shape
+
+
+def _lomax(shape: Number | None) -> LomaxNoise:
+    return LomaxNoise(shape=shape)
+
+
+_LEAST, _LARGEST = Fraction(101, 100), Fraction(1000)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PowerNoise:
+    """The law with density proportional to 1 / (1 + abs(z)**gamma).
+
+    A gamma of 2 is Cauchy noise. The mean of abs(z) is finite for a gamma above 2, the variance for
+    a gamma above 3, such as 4, the default. Any beta below epsilon and epsilon / (gamma - 1) will
+    do, and half of that is the default. A gamma from 1.01 to 1000 is drawn: closer to 1, half of
+    all draws would be beyond 2**100 times the scale.
+
+    >>> noise, target = PowerNoise(gamma=2), {"epsilon": Fraction(1), "delta": Fraction(0)}
+    >>> float(noise.factor(**target, beta=Fraction(7, 10)))
+    0.9595173756674719
+    >>> noise.textbook(**target, beta=None)
+    (Fraction(1, 6), Fraction(6, 1))
+
+    Guarantee:
+        Neighbours: those that the smooth bound is for.
+        Loss: exactly epsilon at the factor before rounding.
+        Numerics: the factor is rounded up, to a double.
+        Proof: docs/proofs/smooth.md, theorem 10.
+    """
+
+    gamma: Fraction
+
+    def __init__(self, *, gamma: Number = 4) -> None:
+        read = positive("gamma", gamma)
+        if not _LEAST <= read <= _LARGEST:
+            rule = "gamma must be from 1.01 to 1000; from 1 down the density has no sum"
+            raise ValueError(f"{rule}, got {brief(read)}")
+        object.__setattr__(self, "gamma", read)
+
+    def __repr__(self) -> str:
+        return f"PowerNoise(gamma={written(self.gamma)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _power, (self.gamma,)
+
+    @property
+    def name(self) -> str:
+        """The word that stands for this noise.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return "power"
+
+    @property
+    def _stretch(self) -> Fraction:
+        """What a change of the scale by e^t costs, over t: at the middle 1, far out gamma - 1."""
+        return max(Fraction(1), self.gamma - 1)
+
+    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
+        """Choose beta.
+
+        Guarantee: none needed; public inputs only.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Power"))
+        return self, epsilon / (2 * self._stretch) if beta is None else beta
+
+    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
+        """Return the least scale factor for this loss, rounded up.
+
+        Guarantee: as for the class.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Power"))
+        if self._stretch * beta >= epsilon:
+            raise ValueError("beta must be below epsilon and epsilon / (gamma - 1) for power noise")
+        turn = epsilon / (self.gamma - 1)
+
+        def at_rest() -> Ball:
+            return 1 / self._shift(epsilon, turn)
+
+        def narrower() -> Ball:
+            return (-ball(beta)).exp() / self._shift(epsilon - beta, turn + beta)
+
+        def wider() -> Ball:
+            return 1 / self._shift(epsilon + beta, turn - beta)
+
+        return max(map(upwards, (at_rest, narrower, wider)))
+
+    def _shift(self, middle: Fraction, far: Fraction) -> Ball:
+        """Return (e^middle - 1)^(1/gamma) (1 - e^-far)^(1 - 1/gamma)."""
+        part = ball(1 / self.gamma)
+        return (part * ball(middle).expm1().log()).exp() * (
+            (1 - part) * (-(-ball(far)).expm1()).log()
+        ).exp()
+
+    def textbook(
+        self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
+    ) -> tuple[Fraction, Fraction]:
+        """Return beta and the factor 2 (gamma + 1) / epsilon, as for Cauchy noise 6 / epsilon.
+
+        Guarantee: as for the class, with a part of epsilon that is not spent.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Power"))
+        factor = 2 * (self.gamma + 1) / epsilon
+        if beta is None:
+            beta = 1 / factor
+        if beta > 1 / factor:
+            raise ValueError(
+                "the textbook constants for power noise need beta <= epsilon / (2 (gamma + 1))"
+            )
+        return beta, factor
+
+    def cumulative(self, z: Ball) -> Ball:
+        """Return the probability of a number below z.
+
+        The tail beyond abs(z) is an incomplete beta function at 1 / (1 + abs(z)**gamma).
+
+        Guarantee: none needed; public inputs only.
+        """
+        if z == 0:
+            return ball(Fraction(1, 2))
+        power, part = (ball(self.gamma) * abs(z).log()).exp(), ball(1 / self.gamma)
+        if power > 1:
+            tail = (1 / (1 + power)).beta_lower(1 - part, part, regularized=True)
+        else:
+            tail = 1 - (power / (1 + power)).beta_lower(part, 1 - part, regularized=True)
+        return two_sided(z, tail / 2)
+
+
+def _power(gamma: Number) -> PowerNoise:
+    return PowerNoise(gamma=gamma)
+
+
+_MOST_DEGREES = 1000
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class StudentNoise:
+    """Student's t with d degrees of freedom: density of the form (1 + z**2 / d)**-((d + 1) / 2).
+
+    It has a variance for d of at least 3, the default; with 1 it is Cauchy noise. Any beta below
+    epsilon / d will do, and half of that is the default.
+
+    >>> StudentNoise().factor(epsilon=Fraction(1), delta=Fraction(0), beta=Fraction(1, 6)) < 3
+    True
+
+    Guarantee:
+        Neighbours: those that the smooth bound is for.
+        Loss: exactly epsilon at the factor before rounding.
+        Numerics: the factor is rounded up, to a double.
+        Proof: docs/proofs/smooth.md, theorem 7.
+    """
+
+    degrees: int
+
+    def __init__(self, *, degrees: Integer = 3) -> None:
+        read = positive_whole("degrees", degrees)
+        if read > _MOST_DEGREES:
+            raise ValueError(f"degrees must be at most {_MOST_DEGREES}")
+        object.__setattr__(self, "degrees", read)
+
+    def __repr__(self) -> str:
+        return f"StudentNoise(degrees={self.degrees})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _student, (self.degrees,)
+
+    @property
+    def name(self) -> str:
+        """The word that stands for this noise.
+
+        Guarantee: none needed; public inputs only.
+        """
+        return "student"
+
+    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
+        """Choose beta.
+
+        Guarantee: none needed; public inputs only.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Student's t"))
+        return self, epsilon / (2 * self.degrees) if beta is None else beta
+
+    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
+        """Return the least scale factor for this loss, rounded up.
+
+        Guarantee: as for the class.
+        """
+        if delta:
+            raise ValueError(NO_DELTA.format("Student's t"))
+        d = self.degrees
+        if beta * d >= epsilon:
+            raise ValueError("beta must be below epsilon / degrees for Student's t noise")
+        rest = (2 * epsilon - (d - 1) * beta) / (d + 1)
+
+        def at_rest() -> Ball:
+            return 1 / (2 * ball(d).sqrt() * ball(epsilon / (d + 1)).sinh())
+
+        def at_beta() -> Ball:
+            room = ball(rest).cosh() - ball(beta).cosh()
+            return ((-ball(beta)).exp() / (2 * d * room)).sqrt()
+
+        return max(upwards(at_rest), upwards(at_beta))
+
+    def cumulative(self, z: Ball) -> Ball:
+        """Return the probability of a number below z.
+
+        With the angle t of the tangent z / sqrt(d) it is a finite sum of powers of cos(t)**2.
+
+        Guarantee: none needed; public inputs only.
+        """
+        d = self.degrees
+        square = d / (d + z * z)
+        sine = z * (1 / (d + z * z)).sqrt()
+        odd = d % 2
+        terms, term = ball(0), ball(1)
+        for k in range(1, d // 2 + 1):
+            terms += term
+            term *= square * ball(Fraction(2 * k - 1 + odd, 2 * k + odd))
+        if odd:
+            angle = (z / ball(d).sqrt()).atan()
+            inside = (angle + sine * square.sqrt() * terms) * 2 / pi()
+        else:
+            inside = sine * terms
+        return (1 + inside) / 2
+
+
+def _student(degrees: int) -> StudentNoise:
+    return StudentNoise(degrees=degrees)

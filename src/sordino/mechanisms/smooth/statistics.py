@@ -4,15 +4,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
-from sordino.exact.rational import Integer, Number, positive
+import numpy as np
+import numpy.typing as npt
+
 from sordino.mechanisms.smooth.mechanism import Calibration, NoiseName, Smooth
 from sordino.mechanisms.smooth.noise import Noise
+from sordino.numbers.rational import Integer, Number, finite, is_integer, positive
 from sordino.sensitivity import order_statistics as ranks
 from sordino.sensitivity import trimmed
-from sordino.sensitivity.bounds import read_bounds
-from sordino.sensitivity.smooth import LocalSensitivity, Range, from_local
+from sordino.sensitivity.arguments import read_bounds
+from sordino.sensitivity.order_statistics import read_beta, read_floor, read_values
+from sordino.sensitivity.smooth import (
+    LocalSensitivity,
+    Range,
+    from_local,
+    local_spanning_tree,
+    local_triangles,
+)
 
 _STEP_BITS = 30  # the default step is at most 2**-30 of the range, and more than half of that
 
@@ -217,3 +229,193 @@ def default_step(span: Fraction) -> Fraction:
 def _release_rank(made: Smooth, values: object, rank: ranks.Rank, bounds: Range) -> float:
     setting = ranks.read_setting(bounds, made.beta, made.floor)
     return made.release(*ranks.order_statistic(values, rank, setting))
+
+
+Floats = npt.NDArray[np.float64]
+
+_POINTS = "points must be a list or a table of rows, each of as many numbers as a centre"
+
+
+def cluster_radii(
+    points: object,
+    centres: Iterable[Iterable[Number]],
+    *,
+    trim: Integer,
+    largest: Number,
+    epsilon: Number,
+    delta: Number = 0,
+    noise: NoiseName | Noise = "cauchy",
+    beta: Number | None = None,
+    calibration: Calibration = "exact",
+    step: Number | None = None,
+) -> list[float]:
+    """Release how far from its centre each cluster reaches, without its ``trim`` farthest points.
+
+    Each point belongs to the nearest of the ``centres``, the first one of several. The centres are
+    public: given beforehand, or found from other data, or from these with a mechanism that has been
+    paid for. Distances count up to ``largest``. The diameter of what is left of a cluster is at
+    most twice its radius. A cluster of no more than ``trim`` points has the radius 0. A point with
+    a missing coordinate is in no cluster.
+
+    With several centres each radius gets half of the epsilon and of the delta, however many there
+    are. ``noise``, ``beta``, ``calibration`` and ``step`` are those of quantile.
+
+    >>> radii = cluster_radii(
+    ...     [(0, 1), (0, 2), (9, 9)], [(0, 0), (9, 8)], trim=0, largest=5, epsilon=1
+    ... )
+    >>> len(radii)
+    2
+
+    Guarantee:
+        Neighbours: replace_one, with a public number of points and public centres.
+        Loss: epsilon, or (epsilon, delta), for each call, all radii together.
+        Numerics: as for quantile, for distances that are computed as doubles, each from one point.
+        Proof: docs/proofs/graphs.md, theorem 5; docs/proofs/smooth.md.
+    """
+    places = _read_centres(centres)
+    most = float(positive("largest", largest))
+    columns = _read_points(points, places.shape[1])
+    size = columns.shape[1]
+    if not is_integer(trim) or not 0 <= trim < size:
+        raise ValueError("trim must be a whole number, at least 0 and below the number of points")
+    parts = 2 if len(places) > 1 else 1
+    return [
+        quantile(
+            reached, rank=size - int(trim), bounds=(0, most),
+            epsilon=positive("epsilon", epsilon) / parts, delta=finite("delta", delta) / parts,
+            noise=noise, beta=beta, calibration=calibration, step=step,
+        )
+        for reached in _reached(columns, places)
+    ]  # fmt: skip
+
+
+def _reached(columns: Floats, centres: Floats) -> list[Floats]:
+    """Return for each centre the distances of its points, and 0 for all other points."""
+    squares = np.zeros((len(centres), columns.shape[1]))
+    with np.errstate(over="ignore"):  # distances beyond all doubles are infinite, and clamped later
+        for place, column in enumerate(columns):  # one coordinate after the other, point by point
+            apart = column - centres[:, place, np.newaxis]
+            squares += apart * apart
+    lost = np.isnan(squares).any(axis=0)
+    nearest = np.where(lost, -1, np.argmin(np.where(lost, 0.0, squares), axis=0))
+    return [
+        np.where(nearest == centre, np.sqrt(squares[centre]), 0.0) for centre in range(len(centres))
+    ]
+
+
+def _read_centres(centres: object) -> Floats:
+    if isinstance(centres, str) or not isinstance(centres, Iterable):
+        raise TypeError("centres must be a list of points")
+    rows = [[float(finite("a coordinate of a centre", x)) for x in row] for row in centres]
+    if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
+        raise ValueError("centres must be points of the same dimension, at least one")
+    return np.array(rows)
+
+
+def _read_points(points: Any, dimension: int) -> Floats:
+    """Return the coordinates column by column; a missing one is NaN."""
+    if hasattr(points, "itertuples"):
+        points = list(points.itertuples(index=False, name=None))
+    rows = points.tolist() if isinstance(points, np.ndarray) else points
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise TypeError(_POINTS)
+    rows = list(rows)
+    if not all(isinstance(row, tuple | list) and len(row) == dimension for row in rows):
+        raise TypeError(_POINTS)
+    if not rows:
+        raise ValueError("points must hold at least one point")
+    return np.array([read_values(column, np.nan) for column in map(list, zip(*rows, strict=True))])
+
+
+_LEAST_TRIANGLES = Fraction(1, 1024)  # the floor of a bound that is seldom below one triangle
+
+
+def triangles(
+    edges: object,
+    *,
+    nodes: object,
+    epsilon: Number,
+    delta: Number = 0,
+    noise: NoiseName | Noise = "cauchy",
+    beta: Number | None = None,
+    calibration: Calibration = "exact",
+    step: Number = 1,
+    floor: Number | None = None,
+    clamp: bool = True,
+) -> float:
+    """Release the number of triangles of a graph whose edges are private.
+
+    ``edges`` are rows of two ends: a list of pairs, an array or a table. ``nodes``, which are
+    public, are a number n, for 0 to n - 1, or a list of names. Rows about other ends, about twice
+    the same node or about a pair that was there before are left out: an error would tell about one.
+
+    ``noise``, ``beta`` and ``calibration`` are those of Smooth. Results are multiples of ``step``,
+    whole numbers by default; unless ``clamp`` is False they are no less than 0 and no more than all
+    triangles that so many nodes can have. The ``floor`` of the smooth bound is 1/1024 by default.
+
+    >>> isinstance(triangles([(0, 1), (1, 2), (0, 2)], nodes=10, epsilon=1), float)
+    True
+
+    Guarantee:
+        Neighbours: one edge added or removed; the nodes are public. As one record for each pair of
+            nodes this is replace_one. Nothing is promised about all edges of a node at once.
+        Loss: epsilon, or (epsilon, delta), for each call.
+        Numerics: exact; the smooth bound is rounded up in a way that keeps it smooth.
+        Proof: docs/proofs/graphs.md, theorems 1 and 2; docs/proofs/smooth.md.
+    """
+    graph = local_triangles(edges, nodes=nodes)
+    size = graph.most + 2
+    made = Smooth(
+        noise=noise, epsilon=epsilon, delta=delta, beta=beta, calibration=calibration, step=step,
+        floor=_LEAST_TRIANGLES if floor is None else floor,
+        bounds=(0, math.comb(size, 3)) if clamp else None,
+    )  # fmt: skip
+    least = read_floor(made.floor, float(graph.most))
+    return made.release(graph.count, graph.smooth(read_beta(made.beta), least))
+
+
+def spanning_tree(
+    edges: object,
+    *,
+    nodes: object,
+    largest: Number,
+    epsilon: Number,
+    delta: Number = 0,
+    noise: NoiseName | Noise = "cauchy",
+    beta: Number | None = None,
+    calibration: Calibration = "exact",
+    step: Number | None = None,
+    floor: Number | None = None,
+    clamp: bool = True,
+) -> float:
+    """Release the cost of a minimum spanning tree of a graph whose edges and weights are private.
+
+    ``edges`` are rows of two ends and a weight, which is clamped to 0 and ``largest``, a public
+    number. A pair of nodes without an edge costs ``largest`` too, so there is always a tree.
+    ``nodes`` and rows that are left out are as for triangles; of several rows about a pair the
+    lightest counts, and a missing weight counts as the largest.
+
+    Results are multiples of ``step``, by default a power of two of about 2**-30 of the largest
+    weight, which is also the ``floor`` of the smooth bound. Noise is small where every node has
+    several light edges: a node with a single edge is enough to make it as wide as ``largest``.
+
+    >>> roads = [(0, 1, 2.5), (1, 2, 1.5), (0, 2, 3)]
+    >>> 0 <= spanning_tree(roads, nodes=3, largest=10, epsilon=1) <= 20
+    True
+
+    Guarantee:
+        Neighbours: the weight of one pair of nodes replaced by another one between 0 and
+            ``largest``; so one edge added or removed too. The nodes are public.
+        Loss: epsilon, or (epsilon, delta), for each call.
+        Numerics: exact; the smooth bound is rounded up in a way that keeps it smooth.
+        Proof: docs/proofs/graphs.md, theorems 3 and 4; docs/proofs/smooth.md.
+    """
+    tree = local_spanning_tree(edges, nodes=nodes, largest=largest)
+    made = Smooth(
+        noise=noise, epsilon=epsilon, delta=delta, beta=beta, calibration=calibration,
+        step=default_step(positive("largest", largest)) if step is None else step,
+        floor=floor,
+        bounds=(0, Fraction(tree.largest) * (tree.nodes - 1)) if clamp else None,
+    )  # fmt: skip
+    least = read_floor(made.floor, tree.largest)
+    return made.release(tree.cost, tree.smooth(read_beta(made.beta), least))

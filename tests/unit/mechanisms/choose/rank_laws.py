@@ -8,10 +8,10 @@ from itertools import product
 
 import pytest
 
-from sordino.exact.entropy import Bits
-from sordino.exact.levels import Found, Levels
 from sordino.mechanisms.choose.interval import Interval
-from sordino.mechanisms.choose.records import Records, read_records
+from sordino.mechanisms.choose.quantiles.ranks import Records, read_records
+from sordino.randomness.entropy import Bits
+from sordino.randomness.selection import Found, Levels
 
 Data = tuple[int, ...]  # how many records there are at each point
 RELATIONS = ("add_remove", "replace_one")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sordino.mechanisms.additive import to_grid
 from sordino.mechanisms.choose.above_threshold import (
     DONE,
     AboveThreshold,
@@ -18,9 +19,8 @@ from sordino.mechanisms.choose.above_threshold import (
     _best_split,
     shift_on_grid,
 )
-from sordino.mechanisms.grid import to_grid
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.sparse import (
     at_least,
     chance,

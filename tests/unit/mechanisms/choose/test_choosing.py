@@ -20,9 +20,9 @@ from sordino.mechanisms.choose import (
     Strings,
     choose,
 )
-from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 NAMES = ["a", "b", "c"]
 SCORES = [3, 1, 4]

@@ -15,9 +15,9 @@ import pytest
 
 from sordino.mechanisms.choose import Exponential, NoisyMax, PermuteAndFlip
 from sordino.privacy.bounded_range import BoundedRange
-from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.universes import (
     RELATIONS,
     Floats,

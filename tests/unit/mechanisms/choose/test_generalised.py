@@ -14,9 +14,9 @@ import pytest
 
 from sordino.mechanisms.choose import Exponential, Generalised, PermuteAndFlip
 from sordino.mechanisms.choose.generalised import Method
-from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.universes import Floats, Pairs, Scores, worst
 
 LENGTHS = [(1, 1, 1), (1, 2, 5), (1, 1, 4), (3, 1, 2)]

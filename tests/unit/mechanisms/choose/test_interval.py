@@ -13,8 +13,8 @@ import pytest
 from sordino.mechanisms.choose.continuous import Pieces, choose_in, cut_places
 from sordino.mechanisms.choose.interval import Interval, as_interval
 from sordino.mechanisms.choose.scores import read_scores
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.rank_laws import exponents_of
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sordino.mechanisms.choose.joint import JointTopK, Relation, Votes
-from sordino.testing import replay
+from sordino.mechanisms.choose.top_k import JointTopK, Relation, Votes
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 Counts = tuple[int, ...]
 RELATIONS: list[tuple[Relation, Votes, int]] = [

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sordino.mechanisms.choose import laplace_max
-from sordino.mechanisms.choose.laplace_max import (
+from sordino.mechanisms.additive import to_grid
+from sordino.mechanisms.choose import noisy_max as laplace_max
+from sordino.mechanisms.choose.noisy_max import (
     MaxNoise,
     laplace_gap,
     laplace_noise,
@@ -20,9 +21,8 @@ from sordino.mechanisms.choose.laplace_max import (
     laplace_winner,
     spread_on_grid,
 )
-from sordino.mechanisms.grid import to_grid
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 Floats = npt.NDArray[np.float64]
 

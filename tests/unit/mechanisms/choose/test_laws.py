@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sordino.mechanisms.choose.laws import flips, weights
-from sordino.mechanisms.choose.priors import read_base, weights_with_base, with_base
+from sordino.mechanisms.choose.accuracy import flips, weights
+from sordino.mechanisms.choose.candidates import read_base, weights_with_base, with_base
 from sordino.mechanisms.choose.scores import read_scores
 from tests.unit.mechanisms.choose.universes import by_flips
 

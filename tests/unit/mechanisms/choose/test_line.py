@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import sordino as so
 from sordino import Exponential, Laplace, Line, choose_in
-from sordino.mechanisms.choose.line import OnLine, Slope
-from sordino.testing import replay
+from sordino.mechanisms.choose.interval import OnLine, Slope
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 FAR = 400
 Law = dict[int, float]

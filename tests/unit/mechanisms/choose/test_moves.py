@@ -12,7 +12,7 @@ import pytest
 
 import sordino as so
 from sordino import Exponential
-from sordino.mechanisms.choose.moves import Moves, moves_of
+from sordino.mechanisms.choose.exponential import Moves, moves_of
 
 
 def truth(answers: tuple[int, ...]) -> list[int]:

@@ -12,9 +12,9 @@ import pytest
 
 from sordino.mechanisms.choose import Exponential, NoisyMax, PermuteAndFlip
 from sordino.mechanisms.choose.noisy_max import Noise
-from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.universes import RELATIONS, Floats, Relation, Scores, votes, worst
 
 FOODS = [3, 3, 2, 3, 4]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip
-from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.universes import (
     RELATIONS,
     Floats,

@@ -16,9 +16,9 @@ import pytest
 
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, best_price
 from sordino.mechanisms.choose.price import dearest, price_accuracy, revenues
-from sordino.testing import replay
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.universes import (
     RELATIONS,
     Floats,

@@ -14,11 +14,11 @@ import pytest
 from mpmath import mp, mpf
 
 import sordino as so
-from sordino.exact.runs import draw_negative_binomial
 from sordino.mechanisms.choose.private_candidates import BestOf, Distribution, best_of
 from sordino.privacy import losses
-from sordino.testing import Words, replay
+from sordino.randomness.repetitions import draw_negative_binomial
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words, replay
 
 Real = Any  # mpmath has no types
 Pgf = Callable[[Real], Real]

@@ -11,7 +11,7 @@ import pytest
 
 from sordino.mechanisms.choose.private_candidates import BestOf, Distribution, best_of
 from sordino.privacy import losses
-from sordino.testing import Words, replay
+from tests.support.tape import Words, replay
 
 PURE = losses.pure(epsilon=1)
 

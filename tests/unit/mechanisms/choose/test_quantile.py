@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose.interval import Interval
-from sordino.mechanisms.choose.quantile import Quantiles, median, quantiles
-from sordino.mechanisms.choose.quantile_joint import joint_spread
-from sordino.mechanisms.choose.ranks import Shells, Slab
-from sordino.mechanisms.choose.records import read_records
+from sordino.mechanisms.choose.quantiles.quantiles import Quantiles, median, quantiles
+from sordino.mechanisms.choose.quantiles.ranks import Shells, Slab, read_records
+from sordino.mechanisms.choose.quantiles.several import joint_spread
 from sordino.privacy import losses
-from sordino.testing import Tape, replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Tape, replay
 from tests.unit.mechanisms.choose.rank_laws import (
     RELATIONS,
     Data,

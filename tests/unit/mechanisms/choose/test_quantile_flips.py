@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose import PermuteAndFlip
-from sordino.mechanisms.choose.quantile import Quantiles
-from sordino.mechanisms.choose.quantile_joint import joint_spread
-from sordino.testing import replay
+from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
+from sordino.mechanisms.choose.quantiles.several import joint_spread
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.rank_laws import RELATIONS
 from tests.unit.mechanisms.choose.test_quantile import score
 

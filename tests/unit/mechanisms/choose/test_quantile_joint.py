@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose.interval import Interval
-from sordino.mechanisms.choose.quantile import Quantiles
-from sordino.mechanisms.choose.quantile_joint import Cells, joint_spread
-from sordino.mechanisms.choose.ranks import Slab
+from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
+from sordino.mechanisms.choose.quantiles.ranks import Slab
+from sordino.mechanisms.choose.quantiles.several import Cells, joint_spread
 from sordino.privacy import losses
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.rank_laws import (
     RELATIONS,
     Data,

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.exact.entropy import system
-from sordino.mechanisms.choose import quantile_recursive
 from sordino.mechanisms.choose.interval import Interval
-from sordino.mechanisms.choose.quantile import Quantiles
-from sordino.mechanisms.choose.quantile_recursive import Node, find, plan, spread_of, typical_error
-from sordino.mechanisms.choose.ranks import Run, Shells, Slab
-from sordino.testing import replay
+from sordino.mechanisms.choose.quantiles import several as quantile_recursive
+from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
+from sordino.mechanisms.choose.quantiles.ranks import Run, Shells, Slab
+from sordino.mechanisms.choose.quantiles.several import Node, find, plan, spread_of, typical_error
+from sordino.randomness.entropy import system
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.choose.rank_laws import (
     RELATIONS,
     Data,

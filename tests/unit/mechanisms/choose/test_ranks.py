@@ -8,10 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.mechanisms.choose import ranks
 from sordino.mechanisms.choose.interval import as_interval
-from sordino.mechanisms.choose.ranks import Slab
-from sordino.mechanisms.choose.records import read_records
+from sordino.mechanisms.choose.quantiles import ranks
+from sordino.mechanisms.choose.quantiles.ranks import Slab, read_records
 
 POINTS = st.dictionaries(st.integers(0, 40), st.integers(0, 2**30), max_size=12)
 

@@ -12,8 +12,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sordino.exact.levels import Found, Levels
 from sordino.mechanisms.choose.scores import levels_of, one_by_one, read_others, read_scores
+from sordino.randomness.selection import Found, Levels
 
 TOP, BOTTOM = (1 << 63) - 1, -(1 << 63)
 READ_ONLY = np.arange(3.0)

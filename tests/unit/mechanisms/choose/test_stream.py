@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from sordino.exact.race import BLOCK
 from sordino.mechanisms.choose.stream import Kind, open_stream
-from sordino.testing import replay
+from sordino.randomness.race import BLOCK
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 KINDS: list[Kind] = ["exponential", "permute_and_flip"]
 every_kind = pytest.mark.parametrize("kind", KINDS)

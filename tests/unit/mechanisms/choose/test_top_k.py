@@ -16,8 +16,8 @@ from scipy.stats import chi2
 
 from sordino.mechanisms.choose import Integers, Product
 from sordino.mechanisms.choose.top_k import TopK, top_k
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 Counts = tuple[int, ...]
 

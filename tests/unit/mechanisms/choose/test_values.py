@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sordino.mechanisms.choose.values import read_column, read_finite
+from sordino.mechanisms.choose.scores import read_column, read_finite
 
 DAY = datetime.date(2020, 1, 1)
 

@@ -4,8 +4,8 @@
 import math
 from fractions import Fraction
 
-from sordino.exact.balls import ball
 from sordino.mechanisms.smooth import Smooth
+from sordino.numbers.balls import ball
 
 
 def law(m: Smooth, value: Fraction | float, smooth_bound: Fraction | float) -> dict[float, float]:

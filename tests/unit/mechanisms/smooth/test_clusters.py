@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sordino as so
 from sordino.mechanisms import smooth
-from sordino.mechanisms.smooth.clusters import _reached
-from sordino.testing import replay
+from sordino.mechanisms.smooth.statistics import _reached
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 CENTRES = [(0.0, 0.0), (10.0, 0.0), (0.0, 10.0)]
 POINTS = [(1, 0), (3, 4), (0, 2), (10, 1), (9, 0), (1, 12), (40, 0)]

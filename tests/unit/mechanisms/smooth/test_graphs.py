@@ -12,8 +12,8 @@ import pytest
 import sordino as so
 from sordino.mechanisms import smooth
 from sordino.sensitivity import smooth as bounds_of
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 from tests.unit.mechanisms.smooth.laws import law
 
 WHEEL = [(0, k) for k in range(1, 7)] + [(k, k % 6 + 1) for k in range(1, 7)]  # 6 triangles

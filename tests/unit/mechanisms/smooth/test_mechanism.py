@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sordino.exact.balls import ball, is_positive
 from sordino.mechanisms.smooth import CauchyNoise, LaplaceNoise, LomaxNoise, Smooth, StudentNoise
 from sordino.mechanisms.smooth.noise import Noise, two_sided
+from sordino.numbers.balls import ball, is_positive
 from sordino.privacy.loss import Loss
-from sordino.testing import Words, replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import Words, replay
 
 ALL: list[dict[str, Any]] = [
     {"noise": "cauchy"},

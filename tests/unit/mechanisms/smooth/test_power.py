@@ -12,10 +12,10 @@ import pytest
 from flint import ctx
 
 from sordino import smooth
-from sordino.exact.balls import ball
 from sordino.mechanisms.smooth import CauchyNoise, PowerNoise, Smooth
-from sordino.testing import replay
+from sordino.numbers.balls import ball
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 GAMMAS = ["1.01", "1.3", "2", "2.5", "4", "17", "1000"]
 

@@ -7,8 +7,8 @@ import pytest
 
 from sordino.mechanisms import smooth
 from sordino.sensitivity import smooth as bounds_of
-from sordino.testing import replay
 from tests.statistical.seeded import SeededBits
+from tests.support.tape import replay
 
 DATA = [3.0, 9.0, 1.0, 4.5, 8.0, 2.25]
 STEP = 2.0**-27  # 2**-30 of the power of two below 10

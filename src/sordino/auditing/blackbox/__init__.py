@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Auditing any mechanism by running it on two inputs."""

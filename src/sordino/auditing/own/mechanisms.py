@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is audited of sordino itself: every mechanism, on neighbours that are hard to hide.
+
+Each case claims what the mechanism itself says of its loss. Where the law can be written down it is
+verified for many small neighbours; all of them are run on one of the worst pairs as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from sordino.auditing.blackbox.pairs import Universe
+from sordino.auditing.exact import Verified, verify_law
+from sordino.auditing.own import laws
+from sordino.mechanisms.bounds import PrivateBounds
+from sordino.mechanisms.choose import (
+    AboveThreshold,
+    BestOf,
+    Exponential,
+    Generalised,
+    JointTopK,
+    NoisyMax,
+    PermuteAndFlip,
+    Quantiles,
+    TopK,
+)
+from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.keys.selection import KeySelection, Method, Selected
+from sordino.mechanisms.laplace import Laplace
+from sordino.mechanisms.propose_test_release import ProposeTestRelease
+from sordino.mechanisms.smooth import Smooth
+
+Pair: TypeAlias = tuple[Any, Any]
+Law: TypeAlias = Callable[[Any], Any]
+Relation: TypeAlias = Literal["add_remove", "replace_one"]
+By: TypeAlias = tuple[tuple[Relation, Pair], ...]
+
+_CHANGES = {"add_remove": "one more", "replace_one": "one changed"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, one pair of neighbours to run it on, and what it claims.
+
+    ``kind`` is the class that is under audit. ``law`` gives the probabilities of all outputs for
+    a data set, where they can be written down, and ``pairs`` are the neighbours to verify them on.
+
+    Guarantee: none needed; invented data only.
+    """
+
+    name: str
+    kind: type
+    mechanism: Callable[..., Any]
+    x: Any
+    y: Any
+    epsilon: float
+    delta: float = 0.0
+    law: Law | None = None
+    pairs: tuple[Pair, ...] = ()
+    described: str = ""  # in full, where the name is short
+
+    @property
+    def quick(self) -> bool:
+        """Whether one call makes many runs; the others take some 0.2 ms a run.
+
+        Guarantee: none needed; invented data only.
+        """
+        return bool(getattr(self.mechanism, "batch", False))
+
+    def verify(self) -> Verified | None:
+        """Verify the claim from the law for all pairs; None if there is no law.
+
+        Guarantee: none needed; invented data only.
+        """
+        if self.law is None:
+            return None
+        pairs = (*self.pairs, (self.x, self.y))
+        return verify_law(self.law, pairs, epsilon=self.epsilon, delta=self.delta)
+
+
+class _Many:
+    """Many releases in one call: an array with one row a run gets fresh noise on every number."""
+
+    batch = True
+
+    def __init__(self, release: Callable[[Any], Any]) -> None:
+        self._release = release
+
+    def __call__(self, data: Any, runs: int) -> Any:
+        return self._release(np.broadcast_to(np.asarray(data), (runs, *np.shape(data))).copy())
+
+
+def cases() -> Iterator[Case]:
+    """Yield every mechanism of sordino, each with a pair of neighbours and its claim.
+
+    Guarantee: none needed; invented data only.
+    """
+    yield from _adding()
+    yield from _choosing()
+    yield from _smooth()
+    yield from _keys()
+    yield from _releasing()
+
+
+def _case(
+    mechanism: Any,
+    call: Callable[..., Any],
+    pair: Pair,
+    *,
+    delta: float = 0.0,
+    law: Law | None = None,
+    pairs: tuple[Pair, ...] = (),
+    name: str = "",
+) -> Case:
+    """Return a case; its name is the class, and what sets it apart from others of that class."""
+    epsilon = mechanism.loss.epsilon(delta=delta)
+    kind = type(mechanism)
+    short = f"{kind.__name__}, {name}" if name else kind.__name__
+    return Case(short, kind, call, *pair, epsilon, delta, law, pairs, repr(mechanism))
+
+
+def _adding() -> Iterator[Case]:
+    for name, laplace, pair in (
+        ("a whole number", Laplace(sensitivity=1, epsilon=1), (0, 1)),
+        ("two whole numbers", Laplace(sensitivity=2, epsilon=1), ((0, 0), (1, 1))),
+        ("a real number", Laplace(sensitivity=1.0, epsilon=1), (0.0, 1.0)),
+    ):
+        law = laws.laplace_law(laplace) if laplace.whole else None
+        yield _case(laplace, _Many(laplace.release), pair, law=law, name=name)
+    for name, gaussian, shift in (
+        ("a whole number", Gaussian(sensitivity=1, epsilon=1, delta=0.01), (0, 1)),
+        ("four whole numbers", Gaussian(sensitivity=2, rho=1.0), ((0, 0, 0, 0), (1, 1, 1, 1))),
+        ("a real number", Gaussian(sensitivity=1.0, epsilon=1, delta=0.01), (0.0, 1.0)),
+    ):
+        scalar = gaussian.whole and shift == (0, 1)
+        law = laws.gaussian_law(gaussian) if scalar else None
+        yield _case(gaussian, _Many(gaussian.release), shift, delta=0.01, law=law, name=name)
+
+
+def _choosing() -> Iterator[Case]:
+    apart = tuple(_moved(3, (-1, 1)))
+    same_way = tuple(_moved(3, (0, 1)))
+    pair: Pair = ((3, 1, 1), (2, 2, 2))
+    for name, one in (
+        ("", Exponential(sensitivity=1, epsilon=1)),
+        ("", PermuteAndFlip(sensitivity=1, epsilon=1)),
+        ("laplace noise", NoisyMax(sensitivity=1, epsilon=1, noise="laplace")),
+        ("gumbel noise", NoisyMax(sensitivity=1, epsilon=1, noise="gumbel")),
+        ("exponential noise", NoisyMax(sensitivity=1, epsilon=1, noise="exponential")),
+        ("", Generalised(sensitivities=[1, 1, 1], epsilon=1)),
+    ):
+        yield _case(one, one.release, pair, law=one.probabilities, pairs=apart, name=name)
+    monotone = Exponential(sensitivity=1, epsilon=1, monotone=True)
+    yield _case(
+        monotone,
+        monotone.release,
+        ((3, 1, 1), (3, 2, 2)),
+        law=monotone.probabilities,
+        pairs=same_way,
+        name="monotone",
+    )
+    ranked = TopK(k=2, sensitivity=1, epsilon=1, monotone=True)
+    more = tuple(_moved(4, (0, 1)))
+    pair = ((3, 3, 0, 0), (3, 3, 1, 1))
+    yield _case(ranked, _tuple(ranked), pair, law=ranked.probabilities, pairs=more)
+    counts: By = (
+        ("add_remove", ((4, 4, 0, 0), (4, 4, 0, 1))),
+        ("replace_one", ((4, 4, 0, 0), (3, 4, 0, 1))),
+    )
+    for relation, votes in counts:
+        joint = JointTopK(k=2, epsilon=1, neighbours=relation)
+        yield _case(
+            joint,
+            _tuple(joint),
+            votes,
+            law=joint.probabilities,
+            pairs=tuple(_votes(relation)),
+            name=_CHANGES[relation],
+        )
+    values: By = (("add_remove", ((1,), (0, 1))), ("replace_one", ((0, 0, 1), (0, 1, 3))))
+    for relation, records in values:
+        middle = Quantiles([0.5], range=(0, 3), epsilon=1, neighbours=relation)
+        pairs = tuple(Universe(range(4), size=3, neighbours=relation).pairs())
+        law, name = laws.point_law(middle), _CHANGES[relation]
+        yield _case(middle, _first(middle), records, law=law, pairs=pairs, name=name)
+
+
+def _moved(size: int, steps: tuple[int, int]) -> Iterator[Pair]:
+    """All scores from 0 to 2, with every change by these steps."""
+    for scores in itertools.product(range(3), repeat=size):
+        for change in itertools.product(range(steps[0], steps[1] + 1), repeat=size):
+            yield scores, tuple(a + b for a, b in zip(scores, change, strict=True))
+
+
+def _votes(relation: str) -> Iterator[Pair]:
+    """Counts of up to three votes for four candidates, one of which comes or changes."""
+    for one, other in Universe(range(4), size=3, neighbours=relation).pairs():
+        yield tuple(map(one.count, range(4))), tuple(map(other.count, range(4)))
+
+
+def _tuple(mechanism: TopK | JointTopK) -> Callable[[Any], tuple[int, ...]]:
+    return lambda scores: tuple(mechanism.release(scores))
+
+
+def _first(mechanism: Quantiles) -> Callable[[Any], Any]:
+    return lambda values: mechanism.release(list(values))[0]
+
+
+def _smooth() -> Iterator[Case]:
+    """Data are a value and its smooth bound; neighbours have bounds e^beta apart."""
+    noises: tuple[tuple[Literal["cauchy", "lomax", "power", "student", "laplace"], float], ...] = (
+        ("cauchy", 0.0),
+        ("lomax", 0.0),
+        ("power", 0.0),
+        ("student", 0.0),
+        ("laplace", 0.01),
+    )
+    for noise, delta in noises:
+        mechanism = Smooth(
+            noise=noise,
+            epsilon=1,
+            delta=delta,
+            step=Fraction(1, 2),
+            floor=Fraction(1, 8),
+            bounds=(-20, 20),
+        )
+        beta = float(mechanism.beta)
+        wider = float(np.exp(beta)) * (1 - 1e-9)
+        yield _case(
+            mechanism,
+            _with_bound(mechanism),
+            ((0, 1), (1, wider)),
+            delta=delta,
+            law=laws.smooth_law(mechanism),
+            pairs=(((0, 1), (1, 1)), ((0, 1), (0, wider))),
+            name=f"{noise} noise",
+        )
+
+
+def _with_bound(mechanism: Smooth) -> Callable[[Any], float]:
+    return lambda data: mechanism.release(*data)
+
+
+def _keys() -> Iterator[Case]:
+    """Data are how many units have a key: one more or one less, and the first one most of all."""
+    methods: tuple[Method, ...] = ("optimal", "laplace", "gaussian")
+    few = tuple((n, n + 1) for n in range(9))
+    for method in methods:
+        keys = KeySelection(epsilon=1, delta=0.05, neighbours="add_remove", method=method)
+        law = None if method == "gaussian" else laws.key_law(keys)
+        for pair in ((0, 1), (3, 4)):
+            yield _case(
+                keys,
+                _Many(_told(keys)),
+                pair,
+                delta=0.05,
+                law=law,
+                pairs=() if law is None else few,
+                name=f"{method}, {pair[0]} or {pair[1]}",
+            )
+
+
+def _told(keys: KeySelection) -> Callable[[Any], Any]:
+    """What is told of each key: whether it is kept, or its noisy count, -1 if it is not."""
+
+    def told(counts: Any) -> Any:
+        found = keys.release(counts)
+        return np.where(found.kept, found.counts, -1) if isinstance(found, Selected) else found
+
+    return told
+
+
+def _releasing() -> Iterator[Case]:
+    proposal = ProposeTestRelease(bound=1, epsilon=2, delta=0.05)
+    yield _case(
+        proposal,
+        lambda data: proposal.release(data[0], distance=data[1]),
+        ((0, 3), (1, 4)),
+        delta=0.05,
+        law=laws.proposal_law(proposal),
+        pairs=(((0, 0), (6, 0)), *(((0, n), (1, n + 1)) for n in range(6))),
+    )
+    values = (-3.0, -1.0, 0.5, 1.0, 100.0)  # one of each cell
+    high = (0.5,) * 11 + (100.0,) * 4  # one more at the top, and the rank sought is there
+    for relation, pair in (
+        ("add_remove", (high, (*high, 100.0))),
+        ("replace_one", ((*high, -1.0), (*high, 100.0))),
+    ):
+        ends = PrivateBounds(epsilon=2, neighbours=relation, side="upper", powers=(0, 2))
+        law = laws.upper_law(ends, values)
+        pairs = tuple(Universe(values, size=3, neighbours=relation).pairs())
+        name = _CHANGES[relation]
+        yield _case(ends, _end(ends), pair, law=law, pairs=pairs, name=name)
+    moved = tuple(_moved(3, (-1, 1)))
+    once = AboveThreshold(threshold=0, epsilon=1)
+    twice = AboveThreshold(threshold=0, epsilon=2, positives=2)
+    for name, sparse, queries in (
+        ("", once, ((0, 0, 0, 1), (1, 1, 1, 0))),
+        ("two positives", twice, ((0, 0, 1, 1), (1, 1, 0, 0))),
+    ):
+        law = laws.threshold_law(sparse)
+        yield _case(sparse, _answers(sparse), queries, law=law, pairs=moved, name=name)
+    run = Exponential(sensitivity=1, epsilon=1)
+    best = BestOf(loss=run, expected_runs=2)
+    yield _case(
+        best,
+        lambda scores: best.release(lambda: run.release(scores), score=lambda place: place),
+        ((1, 0, 0), (0, 1, 1)),
+        law=laws.best_law(best, run.probabilities),
+        pairs=moved,
+    )
+
+
+def _end(ends: PrivateBounds) -> Callable[[Any], Any]:
+    return lambda values: ends.release(np.array(values))[1]
+
+
+def _answers(sparse: AboveThreshold) -> Callable[[Any], tuple[bool, ...]]:
+    return lambda values: tuple(sparse.start().ask_many(list(values)).tolist())

@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Private rows as steps of a statement; the unit of every row goes with it, in a column ``u``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import assert_never
+
+from sordino.catalog.model import Catalog, Column, Table
+from sordino.engine.compile.dialect import quoted
+from sordino.engine.compile.scalars import Scope, Term, clamped, common, kept_between
+from sordino.engine.compile.text import Writer, inner, select
+from sordino.engine.duckdb.door import Base, normal
+from sordino.plan.bounded import JOIN_ROWS
+from sordino.plan.limits import is_cut
+from sordino.query.tree import (
+    Derive,
+    JoinPublic,
+    JoinUnit,
+    PerUnit,
+    Rows,
+    Scan,
+    UnitKind,
+    UnitMeasure,
+    Where,
+    Window,
+)
+from sordino.query.types import Range, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A step that gives rows: its name, and the columns of its fields by name.
+
+    ``raw`` are columns in which text of some fields stands as its source has it.
+    """
+
+    step: str
+    columns: Mapping[str, str]
+    raw: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of a catalog. With ``units``, rows of private tables carry their unit."""
+
+    writer: Writer
+    catalog: Catalog
+    bases: Mapping[str, Base]
+    units: bool
+    numbered: dict[str, str] = field(default_factory=dict)
+
+    def table(self, name: str) -> Table:
+        """Return a table that is declared."""
+        table = self.catalog.table(name)
+        if table is None:
+            raise ValueError(f"there is no table {name!r}")
+        return table
+
+    def inner_name(self, table: Table, name: str) -> str:
+        """Return what a column is called in steps; names of the catalog could be taken for ours."""
+        return f"d{table.columns.index(self._declared(table, name))}"
+
+    def column_type(self, table: Table, name: str) -> Type:
+        """Return the declared type of a column."""
+        return self._declared(table, name).type
+
+    def is_raw(self, table: Table, name: str) -> bool:
+        """Tell whether a column is text that is cut if it is too long, and may be cut later."""
+        held = self.bases[table.name].held.get(name)
+        return held == "VARCHAR" and self.column_type(table, name) is Type.TEXT
+
+    def base(
+        self,
+        table: Table,
+        wanted: Iterable[tuple[str, str]],
+        raw: Iterable[tuple[str, str]] = (),
+    ) -> str:
+        """Return a step with wanted columns, each under a given name, and the unit as ``u``.
+
+        ``raw`` are columns as the source has them, for tables without units in their rows.
+        """
+        pairs = list(wanted)
+        source = self.bases[table.name].source
+        chosen = [f"{self._column(table, column)} AS {name}" for name, column in pairs]
+        chosen += [f"{quoted(column)} AS {name}" for name, column in raw]
+        if table.public or (table.each_row and not self.units):
+            return self.writer.step("base", select(chosen, source))
+        if table.each_row:
+            named = [f"{self.inner_name(table, column)} AS {name}" for name, column in pairs]
+            return self.writer.step("base", select(["u", *named], self._numbered(table)))
+        if table.parent is not None:
+            return self._child(table, chosen, [name for name, _ in pairs])
+        unit = self._column(table, str(table.unit), whole=True)
+        text = select([f"{unit} AS u", *chosen], source, where=[f"{unit} IS NOT NULL"])
+        return self.writer.step("base", text)
+
+    def _numbered(self, table: Table) -> str:
+        """Return a table with numbered rows: one step, so that a row has one number everywhere."""
+        if table.name not in self.numbered:
+            chosen = [
+                f"{self._column(table, column.name)} AS {self.inner_name(table, column.name)}"
+                for column in table.columns
+            ]
+            text = select(["row_number() OVER () AS u", *chosen], self.bases[table.name].source)
+            self.numbered[table.name] = self.writer.step("numbered", text, keep=True)
+        return self.numbered[table.name]
+
+    def _child(self, table: Table, chosen: list[str], names: list[str]) -> str:
+        """Return rows with the units of their parents' rows; without a parent they are nobody's."""
+        key = table.parent
+        if key is None:
+            raise ValueError(f"table {table.name!r} leads to no unit")
+        via = f"{self._column(table, key.column, whole=True)} AS via"
+        rows = inner(select([via, *chosen], self.bases[table.name].source))
+        parents = self._units(self.table(key.parent), key.parent_column)
+        source = f"{rows} AS t JOIN {inner(parents)} AS p ON t.via = p.via"
+        text = select(["p.u", *(f"t.{name}" for name in names)], source)
+        return self.writer.step("base", text)
+
+    def _units(self, table: Table, column: str) -> str:
+        """Return the units of a table by the value of a column, uncut like the unit itself.
+
+        Each pair is there once, however many rows a unit has: a row below is one row for each unit.
+        """
+        if table.each_row:
+            name = self.inner_name(table, column)
+            return select(["u", f"{name} AS via"], self._numbered(table))
+        via = self._column(table, column, whole=True)
+        source = self.bases[table.name].source
+        if table.parent is None:
+            unit = self._column(table, str(table.unit), whole=True)
+            there = [f"{unit} IS NOT NULL"]
+            if via == unit:
+                units = select([f"{unit} AS u"], source, where=there, distinct=True)
+                return select(["u", "u AS via"], inner(units))
+            there.append(f"{via} IS NOT NULL")
+            return select([f"{unit} AS u", f"{via} AS via"], source, where=there, distinct=True)
+        up = self._column(table, table.parent.column, whole=True)
+        rows = inner(select([f"{up} AS up", f"{via} AS via"], source))
+        above = inner(self._units(self.table(table.parent.parent), table.parent.parent_column))
+        joined = f"{rows} AS t JOIN {above} AS p ON t.up = p.via"
+        return select(["p.u", "t.via"], joined, where=["t.via IS NOT NULL"], distinct=True)
+
+    def _declared(self, table: Table, name: str) -> Column:
+        column = table.column(name)
+        if column is None:
+            raise ValueError(f"table {table.name!r} has no column {name!r}")
+        return column
+
+    def _column(self, table: Table, name: str, *, whole: bool = False) -> str:
+        """Return a column in its declared type; ``whole`` is for ids.
+
+        Ids that are no text are opaque: where a file says that they are smaller than they are, an
+        engine could pack them in fewer bits, and make two of them one. Of text an opaque expression
+        would take twice the time, and the engine is told to pack nothing.
+        """
+        column = self._declared(table, name)
+        base = self.bases[table.name]
+        held, is_id = base.held[column.name], column.name in base.ids
+        text = normal(self.writer, column.name, column.type, held, is_id=is_id, whole=whole)
+        packed = whole and column.type is not Type.TEXT
+        return self.writer.dialect.opaque.format(text) if packed else text
+
+
+_SUM_BITS = 52  # of a value that is added up for one unit
+_NEAR = 2**20  # more rows of values up to this than any table has add up within 64 bits
+_LARGEST = 53  # bits of what infinity becomes, where the range goes beyond all doubles
+_FINEST, _COARSEST = -1_074, 1_024 - _SUM_BITS  # the step of the smallest and largest doubles
+
+
+def measure_text(scope: Scope, measure: UnitMeasure, kind: Type, *, over: str) -> str:
+    """Return an aggregate over the rows of a unit; sums are of whole numbers, and exact.
+
+    ``over`` is the window, or empty under GROUP BY.
+    """
+    writer = scope.writer
+    if measure.argument is None:
+        return writer.as_type(f"count(*){over}", kind)
+    term = scope.scalar(measure.argument)
+    match measure.kind:
+        case UnitKind.COUNT | UnitKind.MIN | UnitKind.MAX:
+            return writer.as_type(f"{measure.kind}({term.text}){over}", kind)
+        case UnitKind.SUM | UnitKind.AVG:
+            size, value = _in_steps(scope, term, measure.range)
+            total = writer.as_type(f"sum({value}){over}", Type.REAL)
+            if measure.kind is UnitKind.AVG:
+                total = f"({total} / NULLIF(count({value}){over}, 0))"
+            return writer.as_type(f"({total} * {writer.value(size, Type.REAL)})", kind)
+    assert_never(measure.kind)
+
+
+def _in_steps(scope: Scope, term: Term, public: Range | None) -> tuple[float, str]:
+    """Return a public step, and a value clamped to its range as a whole number of steps."""
+    if public is None:
+        raise ValueError("a sum over the rows of a unit needs a range")
+    exponent = unit_exponent(public, whole=term.type is Type.INTEGER)
+    size = Fraction(2) ** exponent
+    low = max(math.ceil(public.low / size), -(2**_LARGEST))
+    high = min(math.floor(public.high / size), 2**_LARGEST)
+    return 2.0**exponent, whole_steps(scope, term, low, high, exponent)
+
+
+def unit_exponent(public: Range, *, whole: bool) -> int:
+    """Return the power of two in whose steps values of one unit are added up.
+
+    Whole numbers stay exact where 52 bits hold the range.
+    """
+    size = max(abs(public.low), abs(public.high))
+    bits = size.numerator.bit_length() - size.denominator.bit_length() + 1
+    if whole and bits <= _SUM_BITS and public.low.denominator == public.high.denominator == 1:
+        return 0
+    return min(max(bits - _SUM_BITS, _FINEST), _COARSEST)
+
+
+def whole_steps(
+    scope: Scope,
+    term: Term,
+    low: int,
+    high: int,
+    exponent: int,
+    *,
+    alone: bool = False,
+    added: bool = False,
+) -> str:
+    """Return a clean number in steps of 2 ** exponent, rounded, and clamped to whole numbers.
+
+    Clamping comes before rounding here, which gives the same since both ends are whole; so what is
+    rounded always fits. A missing number stays missing. ``alone`` if rows carry no unit, and
+    ``added`` if their numbers are added up and nothing else: a missing one may then become 0.
+    """
+    writer = scope.writer
+    near = alone and max(abs(low), abs(high)) <= _NEAR
+    if term.type is Type.INTEGER and exponent == 0:
+        value = scope.once(term).text
+        first, last = writer.integer(low), writer.integer(high)
+        if near:
+            return kept_between(value, first, last, missing=not (added and low == 0))
+        return clamped(writer, value, first, last)
+    number = scope.real(term)
+    if exponent:
+        step = writer.value(2.0**exponent, Type.REAL)
+        number = Term(f"({number.text} / {step})", Type.REAL)
+    value = scope.once(number).text
+    ends = (writer.value(float(low), Type.REAL), writer.value(float(high), Type.REAL))
+    inside = clamped(writer, value, *ends)
+    return writer.as_type(inside, Type.INTEGER)  # to the nearest, ties to even
+
+
+def tables_read(rows: Rows, catalog: Catalog) -> frozenset[str]:
+    """Return the tables that rows come from, and those that say whose rows they are."""
+    match rows:
+        case Scan(table=name):
+            return upward(name, catalog)
+        case JoinPublic(rows=inner, table=name):
+            return tables_read(inner, catalog) | upward(name, catalog)
+        case JoinUnit(rows=inner, other=other):
+            return tables_read(inner, catalog) | tables_read(other, catalog)
+        case Where() | Derive() | PerUnit() | Window():
+            return tables_read(rows.rows, catalog)
+        case _:
+            assert_never(rows)
+
+
+def upward(name: str, catalog: Catalog) -> frozenset[str]:
+    """Return a table and its parents."""
+    names = []
+    table = catalog.table(name)
+    while table is not None:
+        names.append(table.name)
+        table = None if table.parent is None else catalog.table(table.parent.parent)
+    return frozenset(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Turns rows into steps, the innermost first."""
+
+    tables: Tables
+
+    def rows(self, rows: Rows) -> Relation:
+        """Return a step that gives the rows."""
+        turn: dict[type, Callable[..., Relation]] = {
+            Scan: self._scan,
+            Where: self._where,
+            Derive: self._derive,
+            JoinPublic: self._join_public,
+            JoinUnit: self._join_unit,
+            PerUnit: self._per_unit,
+            Window: self._window,
+        }
+        return turn[type(rows)](rows)
+
+    def scope(self, relation: Relation) -> Scope:
+        """Return where scalars on a relation are written."""
+        return Scope(self.tables.writer, relation.columns)
+
+    def _unit(self, prefix: str = "") -> list[str]:
+        return [f"{prefix}u"] if self.tables.units else []
+
+    def _step(self, name: str, text: str) -> str:
+        return self.tables.writer.step(name, text)
+
+    def _scan(self, scan: Scan) -> Relation:
+        tables = self.tables
+        columns = {made.name: tables.writer.column(made.name) for made, _ in scan.fields}
+        wanted = [(columns[made.name], column) for made, column in scan.fields]
+        table = tables.table(scan.table)
+        raw: dict[str, str] = {}
+        if not tables.units:  # with units, counting rows by unit takes longer than cutting text
+            raw = {
+                made.name: f"r_{columns[made.name]}"
+                for made, column in scan.fields
+                if tables.is_raw(table, column)
+            }
+        unread = [(raw[made.name], column) for made, column in scan.fields if made.name in raw]
+        return Relation(tables.base(table, wanted, unread), columns, raw)
+
+    def _where(self, where: Where) -> Relation:
+        below = self.rows(where.rows)
+        scope = self.scope(below)
+        condition = scope.scalar(where.condition).text
+        chosen = [*self._unit(), *below.columns.values(), *below.raw.values()]
+        text = select(chosen, scope.source(below.step), where=[condition])
+        return Relation(self._step("some", text), below.columns, below.raw)
+
+    def _derive(self, derive: Derive) -> Relation:
+        below = self.rows(derive.rows)
+        scope, columns, chosen = self.scope(below), {}, self._unit()
+        for made, scalar in derive.fields:
+            columns[made.name] = self.tables.writer.column(made.name)
+            chosen.append(
+                f"{scope.into(scope.raw(scalar), made.type).text} AS {columns[made.name]}"
+            )
+        text = select(chosen, scope.source(below.step))
+        return Relation(self._step("derived", text), columns)
+
+    # Joins. ----------------------------------------------------------------------------------
+
+    def _join_public(self, join: JoinPublic) -> Relation:
+        below, tables = self.rows(join.rows), self.tables
+        table = tables.table(join.table)
+        if not table.public:
+            raise ValueError(f"table {table.name!r} is not public")
+        columns = {made.name: tables.writer.column(made.name) for made, _ in join.fields}
+        names = {name: tables.inner_name(table, name) for _, name in (*join.fields, *join.on)}
+        public = tables.base(table, [(inside, name) for name, inside in names.items()])
+        left, right, keys = self.scope(below), self.scope(Relation(public, {})), []
+        for scalar, name in join.on:
+            there = left.scalar(scalar)
+            other = Term(names[name], tables.column_type(table, name))
+            kind = common(there.type, other.type)
+            keys.append((left.into(there, kind).text, right.into(other, kind).text))
+        taken = [f"{names[column]} AS {columns[made.name]}" for made, column in join.fields]
+        return self._joined(
+            (below.step, left, [*self._unit(), *below.columns.values()]),
+            (public, right, taken),
+            keys,
+            outer=join.outer,
+            columns={**below.columns, **columns},
+        )
+
+    def _join_unit(self, join: JoinUnit) -> Relation:
+        one, two = self.rows(join.rows), self.rows(join.other)
+        catalog = self.tables.catalog
+        if is_cut(join, catalog):
+            one = self._first_rows(one)
+            if not join.outer:  # else a row that was cut off would pass for one without a match
+                two = self._first_rows(two)
+        left, right, keys = self.scope(one), self.scope(two), [("u", "u")]
+        for here, there in join.on:
+            a, b = left.scalar(here), right.scalar(there)
+            kind = common(a.type, b.type)
+            keys.append((left.into(a, kind).text, right.into(b, kind).text))
+        return self._joined(
+            (one.step, left, ["u", *one.columns.values()]),
+            (two.step, right, list(two.columns.values())),
+            keys,
+            outer=join.outer,
+            columns={**one.columns, **two.columns},
+        )
+
+    def _first_rows(self, side: Relation) -> Relation:
+        """Return at most ``JOIN_ROWS`` rows of each unit, the first by a salted hash.
+
+        The rest of the order is by all columns: rows that tie are the same, and any will do.
+        """
+        writer, columns = self.tables.writer, list(side.columns.values())
+        h = writer.dialect.hash.format(", ".join([writer.salt(), *columns]))
+        order = ", ".join([h, *columns])
+        place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        ranked = inner(select(["u", *columns, place], side.step))
+        near = [f"place <= {writer.integer(JOIN_ROWS)}"]
+        text = select(["u", *columns], ranked, where=near)
+        return Relation(self._step("first", text), side.columns)
+
+    def _joined(
+        self,
+        one: tuple[str, Scope, list[str]],
+        two: tuple[str, Scope, list[str]],
+        keys: list[tuple[str, str]],
+        *,
+        outer: bool,
+        columns: dict[str, str],
+    ) -> Relation:
+        """Join two sides, each with columns of its own and with keys of one type."""
+        sides = []
+        for place, (step, scope, chosen) in enumerate((one, two)):
+            named = [f"{key[place]} AS j{number}" for number, key in enumerate(keys)]
+            sides.append(inner(select([*chosen, *named], scope.source(step))))
+        on = " AND ".join(f"l.j{number} = r.j{number}" for number in range(len(keys)))
+        how = "LEFT JOIN" if outer else "JOIN"
+        chosen = [*self._unit("l."), *columns.values()]
+        text = select(chosen, f"{sides[0]} AS l {how} {sides[1]} AS r ON {on}")
+        return Relation(self._step("joined", text), columns)
+
+    # What is computed for each unit. -----------------------------------------------------------
+
+    def _per_unit(self, rows: PerUnit) -> Relation:
+        below = self.rows(rows.rows)
+        scope, columns, chosen = self.scope(below), {}, ["u"]
+        for made, measure in rows.fields:
+            columns[made.name] = self.tables.writer.column(made.name)
+            text = measure_text(scope, measure, made.type, over="")
+            chosen.append(f"{text} AS {columns[made.name]}")
+        text = select(chosen, scope.source(below.step), by=["u"])
+        return Relation(self._step("units", text), columns)
+
+    def _window(self, rows: Window) -> Relation:
+        below = self.rows(rows.rows)
+        scope, columns = self.scope(below), dict(below.columns)
+        chosen = ["u", *below.columns.values()]
+        for made, measure in rows.fields:
+            columns[made.name] = self.tables.writer.column(made.name)
+            text = measure_text(scope, measure, made.type, over=" OVER (PARTITION BY u)")
+            chosen.append(f"{text} AS {columns[made.name]}")
+        text = select(chosen, scope.source(below.step))
+        return Relation(self._step("windowed", text), columns)
+
+
+def needs_units(rows: Rows) -> bool:
+    """Tell whether some step on rows looks at the unit."""
+    match rows:
+        case Scan():
+            return False
+        case JoinUnit() | PerUnit() | Window():
+            return True
+        case Where() | Derive() | JoinPublic():
+            return needs_units(rows.rows)
+    assert_never(rows)
+
+
+def is_costly(rows: Rows) -> bool:
+    """Tell whether rows are worth keeping where they are needed more than once."""
+    match rows:
+        case Scan():
+            return False
+        case Where() | Derive():
+            return is_costly(rows.rows)
+        case JoinPublic() | JoinUnit() | PerUnit() | Window():
+            return True
+    assert_never(rows)

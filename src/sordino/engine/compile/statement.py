@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bounded question as one statement with bound values.
+
+The text depends on the question and the catalog alone. Identifiers are our own and those of the
+catalog, quoted; every literal is bound. Whole numbers that the plan computed stand as digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from sordino.catalog.model import Catalog
+from sordino.engine.compile.dialect import DUCKDB, Dialect
+from sordino.engine.compile.keys import Keyed, keyed, mapped_keys
+from sordino.engine.compile.rows import Reader, Tables, is_costly, needs_units
+from sordino.engine.compile.text import Bound, Writer, inner, select
+from sordino.engine.compile.weights import Groups, Weights, by_unit, crowded, least_rows, weight
+from sordino.engine.duckdb.door import Base
+from sordino.plan.bounded import (
+    Bounded,
+    Cells,
+    Crowded,
+    Distinct,
+    Part,
+    Ranks,
+    RowCount,
+    Statistic,
+    Total,
+    UnitCount,
+    Votes,
+)
+from sordino.query.tree import Rows, Scan
+from sordino.query.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class PartMaker:
+    """What parts are compiled with; without weights every row counts as one step."""
+
+    writer: Writer
+    bounded: Bounded
+    rows: Keyed
+    unit: tuple[str, ...]  # what is hashed of a unit
+    weights: Weights | None
+
+    def select(self, part: Part) -> str:
+        """Return a SELECT of the part's columns."""
+        match part:
+            case Cells():
+                return self._cells(part)
+            case Distinct():
+                return self._distinct(part)
+            case Ranks():
+                return self._ranks(part)
+            case Votes():
+                return self._votes(part)
+            case Crowded():
+                if self.weights is None:
+                    return "SELECT 0 AS s0"
+                rows = self.rows
+                return crowded(self.writer, rows.step, rows.keys, self.bounded.shares)
+        assert_never(part)
+
+    def _grouped(self, sums: list[str], source: str, *, by: tuple[str, ...] = ()) -> str:
+        """Return sums by key, for the groups that are on the public lists."""
+        named = [f"{text} AS s{place}" for place, text in enumerate(sums)]
+        keys = [*self.rows.keys, *by]
+        having = [*self.rows.listed, *(f"{key} IS NOT NULL" for key in by)]
+        return select([*keys, *named], source, by=keys, having=having)
+
+    # Cells. ----------------------------------------------------------------------------------
+
+    def _cells(self, cells: Cells) -> str:
+        weights, shares = self.weights, self.bounded.shares
+        if weights is None:
+            sums = [self._alone(statistic) for statistic in cells.statistics]
+            return self._late(sums) if self.rows.late else self._grouped(sums, self.rows.step)
+        turn: Callable[[Statistic], str] = self._of_rows
+        source = self._weighed(weights, shares.steps)
+        if weights.by_group:
+            turn = self._of_pairs
+            w = weight(self.writer, weights, shares, shares.steps)
+            source = inner(select(["*", f"{w} AS w"], weights.step))
+        return self._grouped([turn(statistic) for statistic in cells.statistics], source)
+
+    def _late(self, sums: list[str]) -> str:
+        """Group rows by raw keys, and the few groups by what the keys become."""
+        raw = [name for name, _ in self.rows.late]
+        named = [f"{text} AS s{place}" for place, text in enumerate(sums)]
+        groups = inner(select([*raw, *named], self.rows.step, by=raw))
+        made = [
+            f"{text} AS {k}" for k, (_, text) in zip(self.rows.keys, self.rows.late, strict=True)
+        ]
+        places = [f"s{place}" for place in range(len(sums))]
+        groups = inner(select([*made, *places], groups))
+        groups = inner(select([*mapped_keys(self.writer, self.bounded), *places], groups))
+        return self._grouped([f"sum({name})" for name in places], groups)
+
+    def _weighed(self, weights: Weights, steps: int) -> str:
+        """Return the rows, each with its weight w."""
+        w = weight(self.writer, weights, self.bounded.shares, steps)
+        keys = self.rows.keys if weights.by_group else ()
+        units = inner(select(["u", *keys, f"{w} AS w"], weights.step))
+        on = " AND ".join(["r.u = a.u", *(f"r.{k} IS NOT DISTINCT FROM a.{k}" for k in keys)])
+        return inner(select(["r.*", "a.w"], f"{self.rows.step} AS r JOIN {units} AS a ON {on}"))
+
+    def _alone(self, statistic: Statistic) -> str:
+        match statistic:
+            case RowCount(argument=None) | UnitCount():
+                return "count(*)"
+            case RowCount():
+                return f"count(CASE WHEN {self.rows.prepared[statistic]} THEN 1 END)"
+            case Total():
+                return f"COALESCE(sum({self.rows.prepared[statistic]}), 0)"
+        assert_never(statistic)
+
+    def _of_rows(self, statistic: Statistic) -> str:
+        match statistic:
+            case RowCount(argument=None):
+                return "COALESCE(sum(w), 0)"
+            case RowCount():
+                return f"COALESCE(sum(CASE WHEN {self.rows.prepared[statistic]} THEN w END), 0)"
+            case Total():
+                return f"COALESCE(sum(w * {self.rows.prepared[statistic]}), 0)"
+            case UnitCount():
+                return "count(DISTINCT u)" if self.rows.keys else self._every_unit()
+        assert_never(statistic)
+
+    def _every_unit(self) -> str:
+        """Return how many units there are, as an aggregate; they have been counted before."""
+        counted = self.weights.step if self.weights else self.rows.step
+        return f"COALESCE(max({inner(select(['count(*)'], counted))}), 0)"
+
+    def _of_pairs(self, statistic: Statistic) -> str:
+        match statistic:
+            case RowCount(argument=None):
+                return "COALESCE(sum(w * n), 0)"
+            case RowCount() | Total():
+                return f"COALESCE(sum(w * {_partial(self.rows, statistic)}), 0)"
+            case UnitCount():
+                return "count(*)"
+        assert_never(statistic)
+
+    # The others. -------------------------------------------------------------------------------
+
+    def _by_value(self, value: str) -> str:
+        """Return the coarse weight of each value of a column by key."""
+        if self.weights is None:
+            return self._grouped(["count(*)"], self.rows.step, by=(value,))
+        source = self._weighed(self.weights, self.bounded.shares.coarse_steps)
+        return self._grouped(["sum(w)"], source, by=(value,))
+
+    def _ranks(self, ranks: Ranks) -> str:
+        value = self.rows.prepared[ranks]
+        return select([*self.rows.keys, f"{value} AS v", "s0"], inner(self._by_value(value)))
+
+    def _votes(self, votes: Votes) -> str:
+        value = self.rows.prepared[votes]
+        places = self.writer.values(votes.domain, votes.argument.type)
+        keys = [f"g.{key}" for key in self.rows.keys]
+        grouped = inner(self._by_value(value))
+        source = f"{grouped} AS g JOIN {places} AS d ON g.{value} = d.c"
+        return select([*keys, "d.v", "g.s0"], source)
+
+    def _distinct(self, distinct: Distinct) -> str:
+        value = self.rows.prepared[distinct]
+        source = self.rows.step
+        if self.weights is not None:
+            there = inner(select(["*"], source, where=[f"{value} IS NOT NULL"]))
+            columns = (*self.rows.keys, value)
+            groups = Groups(self.writer, there, columns, distinct.most, "n", {}, self.unit)
+            source = groups.weights().step
+        return self._grouped([f"count(DISTINCT {value})"], source)
+
+
+def weights_of(
+    writer: Writer, bounded: Bounded, rows: Keyed, unit: tuple[str, ...]
+) -> Weights | None:
+    """Return what rows are weighed by, or None if each is all that there is of its unit."""
+    shares = bounded.shares
+    if shares.alone:
+        return None
+    cut = shares.groups is not None or shares.rows_per_group is not None
+    if not (rows.keys and cut):
+        return by_unit(writer, rows.step)
+    sums = _partial_sums(rows, bounded)
+    least = least_rows(writer, shares)
+    return Groups(writer, rows.step, rows.keys, shares.groups, least, sums, unit).weights()
+
+
+def _partial(rows: Keyed, statistic: Statistic) -> str:
+    """Return the name of what is added up of a statistic for each unit and group."""
+    return f"a_{rows.prepared[statistic]}"
+
+
+def _partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
+    """Return what is added up for each unit and group, by the names that it gets."""
+    sums: dict[str, str] = {}
+    for part in bounded.parts:
+        for statistic in part.statistics if isinstance(part, Cells) else ():
+            match statistic:
+                case RowCount(argument=None) | UnitCount():
+                    continue
+                case RowCount():
+                    text = f"count(CASE WHEN {rows.prepared[statistic]} THEN 1 END)"
+                case Total():
+                    text = f"COALESCE(sum({rows.prepared[statistic]}), 0)"
+            sums[_partial(rows, statistic)] = text
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL, the values bound to it, and the columns of each part.
+
+    The rows of all parts come together: ``part`` says which one a row belongs to, and columns that
+    a part does not have are missing there. ``wide`` are columns of 38 digits. ``salted`` is the
+    place of the salt among the parameters.
+    """
+
+    sql: str
+    parameters: tuple[Bound, ...]
+    columns: tuple[tuple[str, ...], ...]
+    wide: tuple[frozenset[str], ...]
+    salted: int | None
+    types: tuple[Type, ...]  # of the keys
+    most: int | None  # rows that there can be at most, if that is public
+
+    @property
+    def every(self) -> list[str]:
+        """The columns of all parts, in their order in the result."""
+        return [*(["part"] if len(self.columns) > 1 else []), *_every(self.columns)]
+
+    def with_salt(self, salt: int) -> Statement:
+        """Return the same statement with another salt bound."""
+        if self.salted is None:
+            return self
+        bound = list(self.parameters)
+        bound[self.salted] = salt
+        return replace(self, parameters=tuple(bound))
+
+
+def compile_bounded(
+    bounded: Bounded,
+    catalog: Catalog,
+    *,
+    salt: int,
+    bases: Mapping[str, Base],
+    dialect: Dialect = DUCKDB,
+) -> Statement:
+    """Return the statement that computes all parts of a bounded question on one snapshot."""
+    writer = Writer(dialect)
+    alone = bounded.shares.alone
+    units = not alone or needs_units(bounded.rows)
+    reader = Reader(Tables(writer, catalog, bases, units))
+    keep = is_costly(bounded.rows) and not (alone and len(bounded.parts) == 1)
+    rows = keyed(reader, reader.rows(bounded.rows), bounded, keep=keep)
+    unit = () if _each_row(bounded.rows, catalog) else ("u",)
+    weights = weights_of(writer, bounded, rows, unit)
+    maker = PartMaker(writer, bounded, rows, unit, weights)
+    selects = [maker.select(part) for part in bounded.parts]
+    columns = tuple(_columns(bounded, part) for part in bounded.parts)
+    wide = tuple(_wide(part) for part in bounded.parts)
+    sql, bound, salted = writer.statement(_together(writer, bounded, selects, columns, wide))
+    types = tuple(key.type for key in bounded.keys)
+    return Statement(sql, bound, columns, wide, salted, types, _most(bounded)).with_salt(salt)
+
+
+def _each_row(rows: Rows, catalog: Catalog) -> bool:
+    """Tell whether units are rows, which have no id that means anything."""
+    while not isinstance(rows, Scan):
+        rows = rows.rows
+    table = catalog.table(rows.table)
+    return table is not None and table.each_row
+
+
+def _most(bounded: Bounded) -> int | None:
+    """Return how many rows all parts have at most; None where keys are discovered."""
+    groups = 1
+    for key in bounded.keys:
+        if key.domain is None:
+            return None
+        groups *= len(key.domain) + 1
+    total = 0
+    for part in bounded.parts:
+        match part:
+            case Ranks():
+                total += groups * part.buckets
+            case Votes():
+                total += groups * len(part.domain)
+            case _:
+                total += groups
+    return total
+
+
+def _columns(bounded: Bounded, part: Part) -> tuple[str, ...]:
+    keys = tuple(f"k{place}" for place in range(len(bounded.keys)))
+    match part:
+        case Cells():
+            return (*keys, *(f"s{place}" for place in range(len(part.statistics))))
+        case Distinct():
+            return (*keys, "s0")
+        case Crowded():
+            return ("s0",)
+        case _:
+            return (*keys, "v", "s0")
+
+
+def _every(columns: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Return the columns that any part has: keys, then a value, then statistics."""
+    found = {name for names in columns for name in names}
+    return sorted(found, key=lambda name: ("kvs".index(name[0]), int(name[1:] or 0)))
+
+
+def _wide(part: Part) -> frozenset[str]:
+    if not isinstance(part, Cells):
+        return frozenset()
+    totals = [isinstance(statistic, Total) for statistic in part.statistics]
+    return frozenset(f"s{place}" for place, total in enumerate(totals) if total)
+
+
+def _together(
+    writer: Writer,
+    bounded: Bounded,
+    selects: list[str],
+    columns: tuple[tuple[str, ...], ...],
+    wide: tuple[frozenset[str], ...],
+) -> str:
+    """Return all parts as one SELECT with the columns of all, each in one type."""
+    every = _every(columns)
+    large = frozenset[str]().union(*wide)
+    types = {f"k{place}": writer.dialect.types[key.type] for place, key in enumerate(bounded.keys)}
+    integer = writer.dialect.types[Type.INTEGER]
+    types |= {
+        name: writer.dialect.wide if name in large else integer for name in every if name[0] != "k"
+    }
+    texts = []
+    for place, (part, names) in enumerate(zip(selects, columns, strict=True)):
+        chosen = [f"{writer.integer(place)} AS part"] if len(selects) > 1 else []
+        chosen += [
+            f"{writer.cast(name if name in names else 'NULL', types[name])} AS {name}"
+            for name in every
+        ]
+        texts.append(select(chosen, inner(part)))
+    return "\nUNION ALL\n".join(texts)

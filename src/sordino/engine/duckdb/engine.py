@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounded questions on DuckDB: one statement each, exact integers out, sealed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import duckdb
+
+from sordino.cache import MEGABYTE, Shelf, kept_on
+from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
+from sordino.catalog.schemas import Malformed
+from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.rows import Tables, tables_read
+from sordino.engine.compile.statement import Statement, compile_bounded
+from sordino.engine.compile.text import Writer, select
+from sordino.engine.duckdb.connection import BAD_TEXT, Database
+from sordino.engine.duckdb.forks import FORKED, WORK
+from sordino.engine.duckdb.sources import ARROW, narrowed, sources_of, view_name
+from sordino.engine.duckdb.trial import Trial, columns_of, join_keys, most_matches
+from sordino.engine.owner import tell_owner
+from sordino.engine.protocol import Exact, Progress
+from sordino.engine.sealed import Sealed
+from sordino.errors import CatalogError, SealedError, Unsupported
+from sordino.ledger.receipt import Receipt
+from sordino.plan.bounded import Bounded
+from sordino.plan.limits import check_matches
+from sordino.query.tree import JoinPublic
+from sordino.query.types import Type, Value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_T = TypeVar("_T")
+_STATEMENTS = 8 * MEGABYTE  # of statements that are kept compiled
+_JOINS = 256  # of which it is kept how many public rows have one key
+_FEW = 5_000  # rows that are fetched as tuples
+_LOOK = 0.1  # seconds between two looks at the progress
+_FATAL = (duckdb.InternalException, duckdb.FatalException)  # after which nothing is answered
+
+
+class DuckdbEngine:
+    """The tables of a catalog in an embedded DuckDB.
+
+    Opening it reads schemas and no rows; of a CSV file, the first line. Sources that are missing or
+    do not fit what is declared are a CatalogError. It may be shared by threads. ``spill_limit``
+    bounds what is put on disk; if None, by half of what is free there, and 50 GB.
+
+    Everything that fails in ``run`` is a SealedError; of what kind it was goes to the log
+    ``sordino.owner``. In a child of the process that opened it, it opens its sources anew.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        threads: int | None = None,
+        memory_limit: str | None = None,
+        spill_limit: str | None = None,
+    ) -> None:
+        self.catalog = catalog
+        sources = sources_of(catalog)
+        self._files_of = sources.of
+        self._frames = {table.name: secrets.token_hex(16) for table in catalog.tables}
+        self._opened = _opened(catalog, sources.of)
+        self._stamps = self._stamps_of(table.name for table in catalog.tables)
+        self._is_closed = False
+        self._reopening = threading.Lock()
+        self.database = Database(
+            sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
+        )
+        self.bases = self.database.doors.bases
+        names = [view_name(place) for place in range(len(catalog.tables))]
+        with self.database.connection() as connection:
+            self._trial = Trial(columns_of(connection, names))
+        self._compiled = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._compile)
+        self._tried = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._try)
+        self._matches = lru_cache(_JOINS)(self._most_matches)
+        FORKED.add(self)
+
+    def prepare(self, bounded: Bounded) -> None:
+        """Refuse, before the charge, what could not be carried out afterwards.
+
+        It looks at the schemas of files, at the rows of public tables, and tries the statement on
+        tables with made-up rows; at no private row.
+        """
+        try:
+            self._alive(tables_read(bounded.rows, self.catalog), renew=True)
+            check_matches(bounded.rows, self._matches_of)
+            self._tried(bounded)
+        except Exception as error:
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            raise
+
+    def load(self, bounded: Bounded) -> None:
+        """Read the CSV files that a question needs, before it is charged.
+
+        One that is not well-formed is a CatalogError, which tells that and no more.
+        """
+        self.read(tables_read(bounded.rows, self.catalog))
+
+    def run(
+        self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
+    ) -> Exact:
+        """Return one table of exact integers for each part, sealed.
+
+        An interrupt from the keyboard ends the question; the charge stays.
+        """
+        if not isinstance(receipt, Receipt):
+            raise TypeError("an engine looks at data for a receipt and for nothing less")
+        try:
+            statement = self.statement(bounded, salt=salt)
+            database = self._loaded(tables_read(bounded.rows, self.catalog))
+            table = _read(database, lambda: _answered(database, statement, progress))
+            return Sealed(_parts(table, statement))
+        except Exception as error:
+            charge = f"{receipt.people}:{receipt.number}"
+            tell_owner("a question failed after its charge", error, charge=charge)
+        raise SealedError
+
+    def read(self, names: Iterable[str]) -> None:
+        """Read the rows of tables that are kept in memory, from files as they were at opening."""
+        self._loaded(names)
+
+    def _loaded(self, names: Iterable[str]) -> Database:
+        """Return a database that has the rows of tables; one that takes its place may not."""
+        names = frozenset(names)
+        database = self._alive(names)
+        for place, table in enumerate(self.catalog.tables):
+            if table.name not in names or database.is_loaded(view_name(place)):
+                continue
+            try:
+                self._check_unwritten(table.name)
+                _read(database, partial(database.load, view_name(place)))
+                self._check_unwritten(table.name)
+            except Malformed as error:
+                tell_owner(f"table {table.name!r} cannot be read", error, public=True)
+                raise CatalogError(
+                    f"table {table.name!r}: its file is not well-formed, so that nothing is asked "
+                    "of it or charged; its owner can see where, by 'sordino check --read'"
+                ) from None
+            except CatalogError:
+                raise
+            except Exception as error:
+                if _is_interrupt(error):
+                    raise KeyboardInterrupt from None
+                tell_owner(f"table {table.name!r} cannot be read", error)
+                raise CatalogError(
+                    f"table {table.name!r}: its file cannot be read, so that nothing is asked of "
+                    "it or charged; the owner's log says of which kind the failure was"
+                ) from None
+        return database
+
+    def _check_unwritten(self, name: str) -> None:
+        for file in self._files_of[name]:
+            if self._opened[file] != _written(file):
+                raise CatalogError(
+                    f"table {name!r}: its file was written or taken away since the catalog was "
+                    "opened; open it again"
+                )
+
+    def _alive(self, names: Iterable[str], *, renew: bool = False) -> Database:
+        """Return a database that this process can use, of the files of tables as they are now.
+
+        Another one takes its place where it cannot, or where one of these files was written since.
+        With ``renew`` so is one replaced that is worn; that is done before a charge, because it may
+        fail. Who uses the old one closes it as the last.
+        """
+        with self._reopening:
+            return self._current(names, renew=renew)
+
+    def _current(self, names: Iterable[str], *, renew: bool = False) -> Database:
+        if self._is_closed:
+            raise ValueError("this engine is closed; open it again")
+        held, stamps = self.database, self._stamps_of(names)
+        is_usable = not (held.is_inherited or held.is_broken or (renew and held.is_worn))
+        if is_usable and stamps.items() <= self._stamps.items():
+            return held
+        stamps = self._stamps_of(table.name for table in self.catalog.tables)
+        database = held.again()
+        if database.doors.bases != self.bases:
+            database.close()
+            raise CatalogError("the columns of a file have changed; open the catalog again")
+        self.database, self._stamps = database, stamps
+        return database
+
+    def _stamps_of(self, names: Iterable[str]) -> dict[str, tuple[int, int] | None]:
+        """Return what tells that a file is another one, but for files that are read once."""
+        files = [file for name in names for file in self._files_of.get(name, ())]
+        return {file: _stamp(Path(file)) for file in files if file not in self._opened}
+
+    def after_fork(self) -> None:
+        """Let go of what a thread may have held when this process was forked from another."""
+        self._reopening = threading.Lock()
+        self.database.leave()
+        self._trial = self._trial.again()
+
+    def _try(self, bounded: Bounded) -> Statement:
+        """Return the statement of a question, once it has been carried out on made-up rows."""
+        try:
+            statement = self.statement(bounded, salt=0)
+            self._trial.run(lambda database: _parts(_execute(database, statement), statement))
+        except Exception as error:
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            tell_owner("a question cannot be carried out", error, public=True)
+        else:
+            return statement
+        raise Unsupported(
+            "construct",
+            "the engine cannot carry out this question; nothing was charged for it",
+            hint="write it in another way; the owner's log says why",
+        )
+
+    def _matches_of(self, join: JoinPublic) -> int:
+        tables = Tables(Writer(DUCKDB), self.catalog, self.bases, units=False)
+        return self._matches(join.table, self.version([join.table]), join_keys(tables, join))
+
+    def _most_matches(self, name: str, _: str, keys: tuple[tuple[str, Type], ...]) -> int:
+        writer = Writer(DUCKDB)
+        tables = Tables(writer, self.catalog, self.bases, units=False)
+        (many,) = self._read_public(name, writer, most_matches(tables, name, keys))
+        return int(many)
+
+    def statement(self, bounded: Bounded, *, salt: int) -> Statement:
+        """Return what would be executed; it depends on public things alone."""
+        return self._compiled(bounded).with_salt(salt)
+
+    def public_values(self, table: str, column: str) -> tuple[Value, ...]:
+        """Return the distinct values of a public table's column, sorted, without missing ones."""
+        declared = self.catalog.table(table)
+        found = declared.column(column) if declared else None
+        if declared is None or found is None or not declared.public:
+            raise CatalogError(f"{table!r} is no public table with a column {column!r}")
+        writer = Writer(DUCKDB)
+        tables = Tables(writer, self.catalog, self.bases, units=False)
+        base = tables.base(declared, [("v", found.name)])
+        text = select(["v"], base, where=["v IS NOT NULL"], distinct=True) + " ORDER BY v"
+        return tuple(self._read_public(declared.name, writer, text))
+
+    def _read_public(self, name: str, writer: Writer, text: str) -> list[Any]:
+        """Return the first column of a SELECT on a public table, and on no other."""
+        sql, bound, _ = writer.statement(text)
+        try:
+            # Nothing private may be read here: no question has been paid for.
+            database = self._loaded([name])
+            return _read(database, lambda: _first_column(database, sql, list(bound)))
+        except Exception as error:
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            tell_owner("a public table could not be read", error)
+        raise CatalogError(f"the public table {name!r} cannot be read")
+
+    def swap(self, table: str, frame: Any) -> None:
+        """Put other rows in the place of a table in memory; its columns must have the same types.
+
+        For the owner, as rows arrive, and for tests that compare two sets of rows.
+        """
+        places = [place for place, held in enumerate(self.catalog.tables) if held.name == table]
+        (place,) = places or [-1]
+        if place < 0:
+            raise CatalogError(f"there is no table {table!r}")
+        declared = self.catalog.tables[place]
+        with self._reopening:  # one that took its place would have the rows of before
+            self._current(()).swap(view_name(place), narrowed(declared, frame))
+            self._frames[table] = secrets.token_hex(16)
+
+    def version(self, tables: Iterable[str]) -> str:
+        """Return a name for the rows that tables have now: another one once they were written.
+
+        It tells how a table is declared, when its files were last written, and nothing of what is
+        in them, so that it does not differ by what a person adds. Of CSV files, read once,
+        it tells when they had been written at the opening. Rows in memory have a new version in
+        every process.
+        """
+        folder = Path.cwd() if self.catalog.path is None else self.catalog.path.parent.resolve()
+        told = []
+        for table in sorted(tables):
+            told.append(_declared(self.catalog, table))
+            files = self._files_of.get(table)
+            if files is None:
+                told.append(self._frames[table])
+                continue
+            for file in files:
+                written = self._opened[file] if file in self._opened else _written(file)
+                told.append(f"{os.path.relpath(file, folder)} {written}")
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+    def close(self) -> None:
+        """Close the database; the engine cannot be used afterwards."""
+        with self._reopening:
+            self._is_closed = True
+            self.database.close()
+
+    def _compile(self, bounded: Bounded) -> Statement:
+        return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
+
+
+def _weight(statement: Statement) -> int:
+    """Return about how many bytes a statement takes, and what it was compiled from."""
+    return 10_000 + 4 * (len(statement.sql) + len(repr(statement.parameters)))
+
+
+# Options of CSV files in the order in which a version tells them.
+_CSV_OPTIONS = (
+    "separator", "encoding", "quote", "decimal", "date_format", "timestamp_format", "nulls",
+    "malformed",
+)  # fmt: skip
+
+
+def _declared(catalog: Catalog, name: str) -> str:
+    """Say how the rows of a table are read and whose they are.
+
+    docs/identity.md describes the text. Its words stay as they are, whatever classes are called.
+    """
+    table = catalog.table(name)
+    if table is None:
+        raise CatalogError(f"there is no table {name!r}")
+    source, read, parent = table.source, "", "None"
+    if isinstance(source, DuckdbTable):
+        read = source.table
+    elif isinstance(source, CsvFile):
+        # Options that are left out are not told: answers from before there were any stay free.
+        plain = replace(source, path=Path()) == CsvFile(Path(), source.separator)
+        told = (f"{option}={getattr(source, option)!r}" for option in _CSV_OPTIONS)
+        read = source.separator if plain else f"CsvFile(path=PosixPath('.'), {', '.join(told)})"
+    if table.parent is not None:
+        key = table.parent
+        parent = (
+            f"ForeignKey(column={key.column!r}, parent={key.parent!r}, "
+            f"parent_column={key.parent_column!r})"
+        )
+    columns = [(column.name, column.type.value) for column in table.columns]
+    return f"({name!r}, {table.unit!r}, {parent}, {table.public!r}, {read!r}, {columns!r})"
+
+
+def _opened(catalog: Catalog, files: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Return when the files were written whose rows stay those they had at the opening."""
+    once = [table for table in catalog.tables if isinstance(table.source, CsvFile)]
+    return {file: _written(file) for table in once for file in files[table.name]}
+
+
+def _written(file: str) -> int:
+    """Return when a file was last written, in nanoseconds, or 0 if it is not there."""
+    try:
+        return Path(file).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Return when a file was written, and its size, or None if it is not there."""
+    try:
+        seen = file.stat()
+    except OSError:
+        return None
+    return seen.st_mtime_ns, seen.st_size
+
+
+def _read(database: Database, reading: Callable[[], _T]) -> _T:
+    """Return what is read; where text turns out not to be UTF-8, it is all read once more.
+
+    Then that text is missing. The outcome is that of all other rows, and only the time differs. It
+    ends, for each time there are more files that are known to have such text.
+    """
+    while True:
+        known = database.broken  # another thread may find more meanwhile
+        try:
+            return reading()
+        except BAD_TEXT:
+            if not database.patch(known):
+                raise
+        except _FATAL:
+            database.is_broken = True
+            raise
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """Tell whether it is how DuckDB says that the keyboard has interrupted a statement."""
+    if isinstance(error, duckdb.InterruptException):
+        return True
+    return type(error) is RuntimeError and "interrupted" in str(error)
+
+
+def _first_column(database: Database, sql: str, bound: list[Any]) -> list[Any]:
+    with database.connection() as connection:
+        table = connection.sql(sql, params=bound).to_arrow_table()
+    values: list[Any] = table.column(0).to_pylist()
+    return values
+
+
+def _answered(database: Database, statement: Statement, progress: Progress | None) -> pa.Table:
+    with database.connection(watched=progress is not None) as connection:
+        return _fetch(connection, statement, progress)
+
+
+def _fetch(
+    connection: duckdb.DuckDBPyConnection, statement: Statement, progress: Progress | None
+) -> pa.Table:
+    """Execute a statement; the keyboard can interrupt it where the keyboard is heard."""
+    if progress is None and threading.current_thread() is not threading.main_thread():
+        return _execute(connection, statement)
+    outcome: list[pa.Table | BaseException] = []
+    done = threading.Event()  # a thread that was joined in vain may not be joined again
+
+    def work() -> None:
+        try:
+            with WORK.passing(at_once=True):  # of its own: whoever waits for it may be interrupted
+                outcome.append(_execute(connection, statement))
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        _watch(done, connection, progress)
+    except BaseException:
+        while not done.wait(_LOOK):
+            connection.interrupt()
+        raise
+    (result,) = outcome
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def _watch(
+    done: threading.Event, connection: duckdb.DuckDBPyConnection, progress: Progress | None
+) -> None:
+    if progress is None:
+        done.wait()
+        return
+    while not done.wait(_LOOK):
+        share = connection.query_progress()
+        if share >= 0:
+            progress(min(share / 100, 1.0))
+    progress(1.0)
+
+
+def _execute(connection: duckdb.DuckDBPyConnection, statement: Statement) -> pa.Table:
+    """Return the rows of all parts; how they are fetched depends on public things alone."""
+    parameters = list(statement.parameters)
+    if statement.most is None or statement.most > _FEW:
+        return connection.sql(statement.sql, params=parameters).to_arrow_table()
+    # A relation is planned twice, once to learn its columns; that costs more than a few tuples.
+    rows = connection.execute(statement.sql, parameters).fetchall()
+    return as_arrow(rows, statement)
+
+
+def _parts(table: pa.Table, statement: Statement) -> tuple[pa.Table, ...]:
+    """Return the rows of each part, with its own columns in their own types."""
+    import pyarrow as pa  # pyarrow is loaded where results are
+    import pyarrow.compute as pc
+
+    parts = []
+    for place, (names, wide) in enumerate(zip(statement.columns, statement.wide, strict=True)):
+        rows = table
+        if len(statement.columns) > 1:
+            rows = table.filter(pc.equal(table.column("part"), place))
+        columns = {
+            name: _narrow(rows.column(name), pa.int64())
+            if name[0] == "s" and name not in wide
+            else rows.column(name)
+            for name in names
+        }
+        parts.append(pa.table(columns))
+    return tuple(parts)
+
+
+def _narrow(column: Any, kind: Any) -> Any:
+    return column if column.type == kind else column.cast(kind)
+
+
+def as_arrow(rows: list[Any], statement: Statement) -> pa.Table:
+    """Return tuples as Arrow, in the types that the statement gives."""
+    import pyarrow as pa  # pyarrow is loaded where results are
+
+    keys = {f"k{place}": ARROW[kind] for place, kind in enumerate(statement.types)}
+    wide = frozenset[str]().union(*statement.wide)
+    columns = list(zip(*rows, strict=True)) or [()] * len(statement.every)
+    arrays = {
+        name: pa.array(column, keys.get(name, pa.decimal128(38, 0) if name in wide else pa.int64()))
+        for name, column in zip(statement.every, columns, strict=True)
+    }
+    return pa.table(arrays)

@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet files of one table: what their footers say, and how files of each schema are read.
+
+Files that one program writes month by month often differ: a column without a missing value is of
+whole numbers, and one with them is of doubles. The reader of DuckDB takes the types of the first
+file and casts the others, and a cast fails. So files are sorted by schema, and each kind of file is
+read by a SELECT of its own that turns its columns into the declared types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import duckdb
+
+from sordino.catalog.model import Table
+from sordino.engine.compile.dialect import DUCKDB, literal, quoted
+from sordino.engine.compile.text import Writer, inner, select
+from sordino.engine.duckdb.careful import CarefulFiles, chunks_of, scan_of
+from sordino.engine.duckdb.door import MOMENTS, Base, check_fit, held_of, normal
+from sordino.errors import CatalogError
+
+_INT96 = "INT96"
+_TEXT, _UUID = "VARCHAR", "UUID"
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\d+\)")
+_BYTES = ((4, 2), (9, 4), (18, 8), (38, 16))  # in which DuckDB keeps decimals, by their digits
+_LONGEST = 16  # bytes
+_FEW_BITS = re.compile(r"IntType\(bitWidth=(\x08|\x10|8|16),")  # DuckDB shows the bare byte
+_SIZES = {"INT32": 4, "INT64": 8}
+_NARROW = ("TINYINT", "SMALLINT", "UTINYINT", "USMALLINT")
+_MOMENT = ("INT64", _INT96)
+_STORED = {  # how a type may be stored; where it is not so, bytes of other rows could be read
+    **dict.fromkeys((*_NARROW, "INTEGER", "UINTEGER", "DATE"), ("INT32",)),
+    **dict.fromkeys(("BIGINT", "UBIGINT"), ("INT64",)),
+    **dict.fromkeys((*MOMENTS,), _MOMENT),
+    "FLOAT": ("FLOAT", "FIXED_LEN_BYTE_ARRAY"),
+    "BOOLEAN": ("BOOLEAN",),
+    "VARCHAR": ("BYTE_ARRAY",),
+    "UUID": ("FIXED_LEN_BYTE_ARRAY",),
+}
+_LENGTHS = {"FLOAT": 2, "UUID": 16}  # of what is stored in bytes
+_CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")
+_FOOTER = (
+    "name",
+    "type",
+    "num_children",
+    "converted_type",
+    "logical_type",
+    "duckdb_type",
+    "precision",
+    "type_length",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A column as a footer has it; files with the same entries are read alike."""
+
+    name: str
+    physical: str | None
+    converted: str | None
+    logical: str | None
+    held: str
+    digits: int | None
+    length: int | None  # in bytes, where it is fixed
+    is_split: bool = False  # of fixed length, and its bytes are apart, which DuckDB does not read
+
+    @property
+    def is_careful(self) -> bool:
+        """Tell whether DuckDB would convert it on the way, and fail or round where it does not fit.
+
+        Milliseconds beyond all microseconds fail. Decimals that are stored in more bytes than
+        DuckDB keeps them in lose the others, or fail, and long ones would become doubles; of those
+        in as many bytes as a number of 128 bits has, the least one has no double. Moments of 96
+        bits mean other things to Arrow, and it reads them in all files.
+        """
+        milliseconds = self.converted == "TIMESTAMP_MILLIS" or "MILLIS=Milli" in (
+            self.logical or ""
+        )
+        decimal = _DECIMAL.fullmatch(self.held)
+        if decimal:
+            most = next(size for digits, size in _BYTES if int(decimal[1]) <= digits)
+            stored = _SIZES.get(str(self.physical), self.length)
+            return self.is_split or stored is None or stored > most or stored >= _LONGEST
+        long = self.held == "DOUBLE" and self.physical != "DOUBLE"
+        return milliseconds or long or self.is_split or self.physical == _INT96
+
+    @property
+    def is_narrow(self) -> bool:
+        """Tell whether whole numbers are stored in more bits than their type has.
+
+        DuckDB and Arrow both leave the others out, so that two numbers could become one.
+        """
+        return self.held in _NARROW or bool(_FEW_BITS.search(self.logical or ""))
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether it is stored as values of its type are."""
+        is_stored = self.physical in _STORED.get(self.held, (self.physical,))
+        in_bytes = self.physical == "FIXED_LEN_BYTE_ARRAY" and self.held in _LENGTHS
+        return is_stored and (not in_bytes or self.length == _LENGTHS[self.held])
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetDoor:
+    """How a table of Parquet files is read.
+
+    ``view`` is a SELECT of the declared columns. ``frames`` are what it reads from besides files,
+    by name, on a ``connection`` that is used for nothing else.
+    """
+
+    table: Table
+    view: str
+    base: Base
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    frames: Mapping[str, Any] = field(repr=False)
+    parts: tuple[_Part, ...] = field(repr=False)
+    is_settled: bool  # the view casts to the declared types, for its parts have others
+
+    @property
+    def probes(self) -> dict[str, str]:
+        """Return, for each file with text that DuckDB reads, a SELECT that reads all of its text.
+
+        It fails if some of it is not UTF-8. Of what is read the engine knows nothing beforehand.
+        """
+        found: dict[str, str] = {}
+        for part in self.parts:
+            texts = [DUCKDB.opaque.format(quoted(part.names[place])) for place in part.places]
+            if texts:
+                read = f"bit_xor(hash({', '.join(texts)}))"
+                found |= {file: select([read], scan_of([file])) for file in part.files}
+        return found
+
+    def patched(self, broken: frozenset[str]) -> tuple[str, dict[str, Any]]:
+        """Return a view in which text of some files may be anything, and what it reads from.
+
+        The text of these files is read through Arrow, where it is missing if it is not UTF-8. All
+        other columns are read as before, and the types of all are the same.
+        """
+        frames = dict(self.frames)
+        views: list[str] = []
+        for part in self.parts:
+            stay = [file for file in part.files if file not in broken]
+            if len(stay) == len(part.files) or not part.places:
+                views.append(self._shown(part, part.view))
+                continue
+            if stay:
+                views.append(self._shown(part, part.read(stay)))
+            gone = tuple(file for file in part.files if file in broken)
+            frames[part.spare] = CarefulFiles(
+                self.connection, self.table, gone, part.names, texts=part.places
+            )
+            views.append(self._shown(part, part.patched))
+        return "\nUNION ALL\n".join(views), frames
+
+    def _shown(self, part: _Part, view: str) -> str:
+        return _settled(self.table, view, part.held, self.base.ids) if self.is_settled else view
+
+
+def parquet_door(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    files: tuple[str, ...],
+    ids: frozenset[str],
+) -> ParquetDoor:
+    """Read the footers of all files, and no row; refuse what does not fit, and name the file."""
+    groups: dict[tuple[_Entry, ...], list[str]] = {}
+    for file, entries in _footers(connection, table, files).items():
+        groups.setdefault(_declared(table, file, entries), []).append(file)
+    frames: dict[str, Any] = {}
+    parts: list[_Part] = []
+    for place, (schema, alike) in enumerate(groups.items()):
+        part = _part(connection, table, f"{name}p{place}", alike, schema)
+        for column, entry in zip(table.columns, schema, strict=True):
+            is_id = column.name in ids
+            if is_id:
+                _check_id(table, column.name, alike[0], entry)
+            try:
+                if entry.physical == "BYTE_ARRAY" and not entry.is_careful:
+                    check_fit(table.name, column.name, column.type, entry.held, is_id=is_id)
+                check_fit(table.name, column.name, column.type, part.held[column.name], is_id=is_id)
+            except CatalogError as error:
+                raise CatalogError(f"{error} (in the file {alike[0]!r})") from None
+        frames |= part.frames
+        parts.append(part)
+    if len(parts) == 1:
+        (part,) = parts
+        base = Base(name, part.held, ids)
+        return ParquetDoor(table, part.view, base, connection, frames, (part,), is_settled=False)
+    views = "\nUNION ALL\n".join(_settled(table, part.view, part.held, ids) for part in parts)
+    types = {column.name: DUCKDB.types[column.type] for column in table.columns}
+    base = Base(name, types, ids)
+    return ParquetDoor(table, views, base, connection, frames, tuple(parts), is_settled=True)
+
+
+def _check_id(table: Table, column: str, file: str, entry: _Entry) -> None:
+    """Refuse ids of types in which several stored values may be one."""
+    said = f"column {column!r} of table {table.name!r} holds ids, but in the file {file!r} it is "
+    if entry.physical == _INT96:
+        raise CatalogError(f"{said}of type INT96, of which some stand for one moment")
+    if entry.is_narrow:
+        raise CatalogError(
+            f"{said}of whole numbers of 8 or 16 bits, which are stored in 32 of which only those "
+            "are read; write it with 32 or 64 bits"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """How files of one schema are read, and which types their declared columns have.
+
+    ``names`` are those that the files have for the declared columns, and ``places`` are of those
+    that DuckDB reads as text. ``spare`` is what files are called that are read otherwise.
+    """
+
+    view: str
+    held: Mapping[str, str]
+    frames: Mapping[str, Any]
+    files: tuple[str, ...]
+    chosen: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    places: frozenset[int] = frozenset()
+    spare: str = ""
+
+    def read(self, files: Iterable[str]) -> str:
+        """Return a SELECT of the declared columns of some files, read by DuckDB."""
+        return select(self.chosen, scan_of(files))
+
+    @property
+    def patched(self) -> str:
+        """A SELECT of the declared columns where text is read through Arrow.
+
+        All columns pass through Arrow then, which has UUIDs as text.
+        """
+        names = {name: quoted(name) for name in self.held}
+        return select(
+            [
+                f"CAST({names[name]} AS {_UUID}) AS {names[name]}" if kind == _UUID else names[name]
+                for name, kind in self.held.items()
+            ],
+            self.spare,
+        )
+
+
+def _part(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    files: list[str],
+    entries: tuple[_Entry, ...],
+) -> _Part:
+    names = tuple(entry.name for entry in entries)
+    if any(entry.is_careful for entry in entries):
+        return _careful(connection, table, name, files, entries)
+    columns = list(zip(table.columns, names, strict=True))
+    chosen = tuple(f"{quoted(held)} AS {quoted(column.name)}" for column, held in columns)
+    view = select(chosen, scan_of(files))
+    held = _held(connection, view)
+    texts = frozenset(place for place, kind in enumerate(held.values()) if kind == _TEXT)
+    part = _Part(view, held, {}, tuple(files), chosen, names, texts, f"{name}x")
+    if not texts:
+        return part
+    reader = CarefulFiles(connection, table, tuple(files), names, texts=texts)
+    try:
+        connection.register(part.spare, reader)
+        is_alike = _held(connection, part.patched) == held
+    except duckdb.Error:  # a type of Arrow that DuckDB does not take
+        is_alike = False
+    return part if is_alike else _careful(connection, table, name, files, entries)
+
+
+def _careful(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    files: list[str],
+    entries: tuple[_Entry, ...],
+) -> _Part:
+    """Return how files are read of which Arrow reads all text, and what DuckDB fails at."""
+    names = tuple(entry.name for entry in entries)
+    places = range(len(entries))
+    reader = CarefulFiles(
+        connection,
+        table,
+        tuple(files),
+        names,
+        texts=frozenset(place for place in places if entries[place].held == _TEXT),
+        careful=frozenset(place for place in places if entries[place].is_careful),
+    )
+    connection.register(name, reader)
+    view = select(_names(table), name)
+    return _Part(view, _held(connection, view), {name: reader}, tuple(files))
+
+
+def _names(table: Table) -> list[str]:
+    return [quoted(column.name) for column in table.columns]
+
+
+def _settled(table: Table, view: str, held: Mapping[str, str], ids: frozenset[str]) -> str:
+    """Return a SELECT of the declared types; text stays whole, and is cut where it is no id."""
+    writer = Writer(DUCKDB)
+    chosen = []
+    for column in table.columns:
+        name, kind = column.name, column.type
+        text = normal(writer, name, kind, held[name], is_id=name in ids, whole=True)
+        chosen.append(f"{writer.as_type(text, kind)} AS {quoted(name)}")
+    return select(chosen, inner(view))
+
+
+def _held(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
+    relation = connection.sql(view)
+    return dict(zip(relation.columns, map(held_of, relation.types), strict=True))
+
+
+def _footers(
+    connection: duckdb.DuckDBPyConnection, table: Table, files: tuple[str, ...]
+) -> dict[str, list[_Entry]]:
+    """Return the columns of each file; those within others are part of them."""
+    found: dict[str, list[_Entry]] = {}
+    for file in files:
+        text = select(_FOOTER, f"parquet_schema({literal(file)})")
+        try:
+            rows = connection.execute(text).fetchall()
+        except duckdb.Error:
+            raise CatalogError(
+                f"table {table.name!r}: {file!r} is not a Parquet file, or it is damaged"
+            ) from None
+        split = _check_readable(connection, table, file)
+        found[file] = [replace(entry, is_split=entry.name in split) for entry in _top(rows)]
+    return found
+
+
+def _check_readable(
+    connection: duckdb.DuckDBPyConnection, table: Table, file: str
+) -> frozenset[str]:
+    """Refuse what cannot be read, before any charge, and return what DuckDB alone cannot read."""
+    text = select(["encryption_algorithm"], f"parquet_file_metadata({literal(file)})")
+    try:
+        is_encrypted = connection.execute(text).fetchall() != [(None,)]
+    except duckdb.Error:  # the key's name is given as text, which it need not be
+        is_encrypted = True
+    if is_encrypted:
+        raise CatalogError(
+            f"table {table.name!r}: the file {file!r} is encrypted, and nothing here has its key; "
+            "write it without encryption"
+        )
+    split = set()
+    for name, physical, codec, encodings in chunks_of(table, file):
+        if codec not in _CODECS:
+            raise CatalogError(
+                f"table {table.name!r}: the file {file!r} is compressed in a way that cannot be "
+                "read; write it with ZSTD or SNAPPY"
+            )
+        if physical == "FIXED_LEN_BYTE_ARRAY" and "BYTE_STREAM_SPLIT" in encodings:
+            split.add(name)
+    return frozenset(split)
+
+
+def _top(rows: list[tuple[Any, ...]]) -> list[_Entry]:
+    """Return the columns right below the root, which comes first."""
+    entries: list[_Entry] = []
+    place = 1
+    while place < len(rows):
+        name, physical, _, converted, logical, held, digits, length = rows[place]
+        length = None if length is None else int(length)
+        entries.append(_Entry(name, physical, converted, logical, str(held), digits, length))
+        left = 1
+        while left:  # past all that is within it
+            left += (rows[place][2] or 0) - 1
+            place += 1
+    return entries
+
+
+def _declared(table: Table, file: str, entries: list[_Entry]) -> tuple[_Entry, ...]:
+    """Return the entries of the declared columns; no two columns may have one name.
+
+    DuckDB gives another name to the second of two, which a third column may have.
+    """
+    names: set[str] = set()
+    for entry in entries:
+        if entry.name.lower() in names:
+            raise CatalogError(
+                f"table {table.name!r}: the file {file!r} has several columns that are called "
+                f"{entry.name!r}, or differ from it in upper and lower case alone; rename them"
+            )
+        names.add(entry.name.lower())
+    chosen = []
+    for column in table.columns:
+        alike = [entry for entry in entries if entry.name.lower() == column.name.lower()]
+        if not alike:
+            raise CatalogError(
+                f"table {table.name!r}: the file {file!r} has no column {column.name!r}; it has "
+                f"{', '.join(entry.name for entry in entries)}"
+            )
+        if not alike[0].fits:
+            raise CatalogError(
+                f"table {table.name!r}: in the file {file!r} the column {column.name!r} is of type "
+                f"{alike[0].held}, which is not what is stored there; write the file anew"
+            )
+        chosen.append(alike[0])
+    return tuple(chosen)

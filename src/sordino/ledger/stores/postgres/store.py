@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store in a PostgreSQL database: processes on several machines may share it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import RLock
+from typing import Any, TypeAlias
+
+from sordino.errors import LedgerError
+from sordino.ledger.entry import FIELDS, Entry
+from sordino.ledger.stores.postgres.schema import GUARDED, MIGRATIONS, SCHEMA
+from sordino.ledger.stores.protocol import compare_and_add
+
+_OPENING = 0x736F7265  # the advisory lock of who opens an id space, with a number from its name
+_LOCK = "SELECT FROM sordino.spaces WHERE people = %s FOR UPDATE"
+_NAMES = ", ".join(f'"{name}"' for name in FIELDS)
+_SELECT = f"SELECT {_NAMES} FROM sordino.entries WHERE "  # noqa: S608 - names of our own
+_INSERT = (
+    f"INSERT INTO sordino.entries ({_NAMES}) "  # noqa: S608 - names of our own
+    f"VALUES ({', '.join(['%s'] * len(FIELDS))})"
+)
+_LAST = _SELECT + "people = %s ORDER BY number DESC LIMIT 1"
+_HEAD = "SELECT number, hash FROM sordino.entries WHERE people = %s ORDER BY number DESC LIMIT 1"
+_LAST_OF = (
+    _SELECT + "people = %s AND who = %s AND kind IN ('charge', 'share') "
+    "ORDER BY number DESC LIMIT 1"
+)
+_ENTRY = _SELECT + "people = %s AND number = %s"
+_ENTRIES = _SELECT + "people = %s AND number >= %s ORDER BY number LIMIT %s"
+_ASKED = (
+    _SELECT + "plan = %s AND data = %s AND who = %s AND people = %s AND kind = 'answer' "
+    "ORDER BY charge DESC LIMIT 1"
+)
+_PAID = _SELECT + "people = %s AND charge = %s AND kind = 'answer'"
+_CHARGED = (
+    _SELECT + "plan = %s AND data = %s AND who = %s AND people = %s AND kind = 'charge' "
+    "ORDER BY number DESC LIMIT 1"
+)
+# From name to name along the index, however many entries there are.
+_ANALYSTS = """WITH RECURSIVE found (who) AS (
+  SELECT min(who) FROM sordino.entries WHERE people = %s AND kind IN ('charge', 'share')
+  UNION ALL
+  SELECT (SELECT min(who) FROM sordino.entries
+    WHERE people = %s AND kind IN ('charge', 'share') AND who > found.who)
+  FROM found WHERE found.who IS NOT NULL
+) SELECT who FROM found WHERE who IS NOT NULL"""
+_TRIGGERS = """SELECT c.relname, t.tgname, t.tgtype, p.prosrc
+FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid JOIN pg_proc AS p ON p.oid = t.tgfoid
+WHERE c.relnamespace = 'sordino'::regnamespace AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
+"""
+# A rule may turn a statement into another one, a policy may hide rows, and a child has its own.
+_MEDDLING = """SELECT (SELECT count(*) FROM pg_rules WHERE schemaname = 'sordino')
+  + (SELECT count(*) FROM pg_policies WHERE schemaname = 'sordino')
+  + (SELECT count(*) FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhparent
+    WHERE c.relnamespace = 'sordino'::regnamespace)"""
+_LARGEST = 2**63 - 1
+_AT_ONCE = 1_000  # entries
+
+
+class PostgresPages:
+    """The entries and answers as one transaction of a connection sees them."""
+
+    def __init__(self, connection: Any) -> None:  # of psycopg, which is an extra
+        self._connection = connection
+
+    def spaces(self) -> dict[str, str]:
+        """Return the currency of every id space that was opened, by its name."""
+        return dict(self._all("SELECT people, currency FROM sordino.spaces ORDER BY people"))
+
+    def currency(self, people: str) -> str | None:
+        """Return the currency of an id space, or None if it was not opened."""
+        found = self._one("SELECT currency FROM sordino.spaces WHERE people = %s", people)
+        return None if found is None else found[0]
+
+    def add_space(self, people: str, currency: str) -> None:
+        """Begin an id space."""
+        self._add("INSERT INTO sordino.spaces VALUES (%s, %s)", (people, currency))
+
+    def last(self, people: str) -> Entry | None:
+        """Return the newest entry of an id space."""
+        return _entry(self._one(_LAST, people))
+
+    def head(self, people: str) -> tuple[int, str] | None:
+        """Return the number and the hash of the newest entry of an id space."""
+        found: tuple[int, str] | None = self._one(_HEAD, people)
+        return found
+
+    def last_of(self, people: str, who: str) -> Entry | None:
+        """Return the newest charge or share of an analyst in an id space."""
+        return _entry(self._one(_LAST_OF, people, who))
+
+    def entry(self, people: str, number: int) -> Entry | None:
+        """Return an entry by its number."""
+        return _entry(self._one(_ENTRY, people, number)) if number <= _LARGEST else None
+
+    def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
+        """Return the entries of an id space in their order, without holding them all."""
+        while rows := self._all(_ENTRIES, people, first, _AT_ONCE):
+            yield from map(Entry._make, rows)
+            first = rows[-1][1] + 1
+
+    def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
+        return _entry(self._one(_ASKED, plan, data, who, people))
+
+    def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return an analyst's newest charge for a plan on a version of the data."""
+        return _entry(self._one(_CHARGED, plan, data, who, people))
+
+    def analysts(self, people: str) -> list[str]:
+        """Return the names of all analysts that entries of an id space are about, sorted."""
+        return [who for (who,) in self._all(_ANALYSTS, people, people)]
+
+    def append(self, entry: Entry, body: bytes | None = None) -> None:
+        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
+        self._add(_INSERT, entry)
+        if body is not None:
+            kept = entry.people, entry.charge, body
+            self._add("INSERT INTO sordino.answers VALUES (%s, %s, %s)", kept)
+
+    def body(self, entry: Entry) -> bytes | None:
+        """Return the bytes of the answer that an entry speaks of."""
+        asked = "SELECT body FROM sordino.answers WHERE people = %s AND charge = %s"
+        found = self._one(asked, entry.people, entry.charge)
+        return None if found is None else found[0]
+
+    def answer_of(self, charge: Entry) -> Entry | None:
+        """Return the answer that a charge has paid for, or None if none was recorded."""
+        return _entry(self._one(_PAID, charge.people, charge.number))
+
+    def bodies(self, people: str) -> int:
+        """Return how many answers are kept."""
+        found = self._one("SELECT count(*) FROM sordino.answers WHERE people = %s", people)
+        return 0 if found is None else int(found[0])
+
+    def total(self) -> tuple[int, int]:
+        """Return how many entries and how many answers there are, whoever they are about."""
+        (entries,) = self._one("SELECT count(*) FROM sordino.entries")
+        (answers,) = self._one("SELECT count(*) FROM sordino.answers")
+        return entries, answers
+
+    def unguarded(self) -> bool:
+        """Tell whether a trigger is gone, new or another one, or something hides or drops rows.
+
+        Temporary triggers there are none in PostgreSQL: a trigger is part of its table.
+        """
+        found = {tuple(row) for row in self._all(_TRIGGERS)}
+        return found != GUARDED or self._one(_MEDDLING)[0] != 0
+
+    def lock(self, people: str) -> None:
+        """Wait until nobody else adds to an id space, be it opened or not."""
+        if self._one(_LOCK, people) is None:
+            self._one("SELECT pg_advisory_xact_lock(%s::integer, hashtext(%s))", _OPENING, people)
+            self._one(_LOCK, people)
+
+    def _add(self, sql: str, values: tuple[object, ...]) -> None:
+        if self._connection.execute(sql, values).rowcount != 1:
+            raise LedgerError(
+                "the database did not add what it was given; see 'sordino ledger verify'"
+            )
+
+    def _one(self, sql: str, *values: object) -> Any:
+        return self._connection.execute(sql, values).fetchone()
+
+    def _all(self, sql: str, *values: object) -> list[Any]:
+        found: list[Any] = self._connection.execute(sql, values).fetchall()
+        return found
+
+
+def _entry(row: Any) -> Entry | None:
+    return None if row is None else Entry._make(row)
+
+
+try:
+    import psycopg
+    from psycopg import errors
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import TransactionStatus
+    from psycopg.types.numeric import Int8Dumper
+except ImportError as missing:
+    raise LedgerError(
+        "a ledger in PostgreSQL needs psycopg: pip install 'sordino[postgres]'"
+    ) from missing
+
+Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
+
+_PATIENCE = 60  # seconds to wait for others who write, and for one who writes and says no more
+_CONNECTING: dict[str, int] = {  # unless the address says otherwise
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 1_000 * _PATIENCE,  # milliseconds
+}
+_MAKING = 0x736F7264  # the advisory lock of whoever makes or changes the tables
+_SETTINGS = (
+    f"SET lock_timeout = '{_PATIENCE}s'",
+    f"SET idle_in_transaction_session_timeout = '{_PATIENCE}s'",
+    f"SET statement_timeout = '{10 * _PATIENCE}s'",
+    "SET client_encoding = 'UTF8'",
+    "SET default_transaction_isolation = 'read committed'",
+    "SET default_transaction_read_only = off",
+)
+_READ = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
+    "SET LOCAL idle_in_transaction_session_timeout = 0"
+)
+_WRITE = "BEGIN"
+
+
+class _Held:
+    """What one process holds of a store; a forked one makes its own and leaves this one alone."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.connection: Connection | None = None
+
+    def let_go(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+class PostgresStore:
+    """Entries and answers in the schema ``sordino`` of a database; it is made if it is not there.
+
+    Threads, forks and other machines may share it. A connection that is lost fails the operation
+    under way, and the next one connects anew.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        keyed: bool = False,
+        migrations: Sequence[Sequence[str]] = MIGRATIONS,
+    ) -> None:
+        self._address = address
+        self._place = _place(address)
+        self._migrations = migrations
+        self._held: dict[int, _Held] = {}
+        self._closed = False
+        self.identity = ""
+        self.keyed = keyed
+        with self._failures():
+            self._own().connection = self._connect()
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresPages]:
+        """Return the pages as they are at one moment."""
+        with self._transaction(_READ) as pages:
+            yield pages
+
+    @contextmanager
+    def write(self, people: str) -> Iterator[PostgresPages]:
+        """Return the pages for adding to an id space; others go on meanwhile."""
+        with self._transaction(_WRITE) as pages:
+            pages.lock(people)
+            yield pages
+
+    def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+        """Add an entry if ``last`` is the newest; else add nothing."""
+        return compare_and_add(self, last, entry, body)
+
+    def check(self) -> None:
+        """Look whether the triggers are those that the ledger was made with."""
+        with self.read() as pages:
+            self._check_guarded(pages)
+
+    def settle(self) -> None:
+        """Nothing is left behind."""
+
+    def close(self) -> None:
+        """Close the connection; the store cannot be used afterwards."""
+        held = self._own()
+        with held.lock:
+            self._closed = True
+            held.let_go()
+
+    # Transactions. ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[PostgresPages]:
+        held = self._own()
+        with held.lock, self._failures():
+            connection = self._begun(held, begin)
+            try:
+                yield PostgresPages(connection)
+                if connection.execute("COMMIT").statusmessage != "COMMIT":
+                    raise LedgerError(f"the ledger {self._place}: nothing was added; ask again")
+            except BaseException:
+                if not _undone(connection):
+                    held.let_go()
+                raise
+
+    def _begun(self, held: _Held, begin: str) -> Connection:
+        """Begin a transaction, on a new connection if the old one was lost since the last."""
+        if self._closed:
+            raise LedgerError(f"the ledger {self._place} was closed; open it again")
+        if held.connection is not None:
+            with suppress(psycopg.OperationalError):
+                if _status(held.connection) == TransactionStatus.IDLE:
+                    held.connection.execute(begin)
+                    return held.connection
+            held.let_go()
+        held.connection = self._connect()
+        held.connection.execute(begin)
+        return held.connection
+
+    def _own(self) -> _Held:
+        """Return what this process holds; that of a parent stays in the dictionary, untouched."""
+        return self._held.setdefault(os.getpid(), _Held())
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (psycopg.Error, UnicodeError) as error:
+            raise LedgerError(f"the ledger {self._place}: {_said(error)}") from error
+
+    # Opening. -----------------------------------------------------------------------------------
+
+    def _connect(self) -> Connection:
+        try:
+            stated: dict[str, Any] = {**_CONNECTING, **conninfo_to_dict(self._address)}
+            connection = psycopg.connect(autocommit=True, **stated)
+        except psycopg.Error as error:
+            told = str(error).strip().splitlines()[-1].strip() if str(error).strip() else ""
+            raise LedgerError(
+                f"the ledger {self._place} cannot be reached; see to the address, and whether the "
+                f"server runs: {self._without_password(told)}"
+            ) from None
+        try:
+            connection.adapters.register_dumper(int, Int8Dumper)
+            for setting in _SETTINGS:
+                connection.execute(setting)
+            self._check_durable(connection)
+            if not self.identity:
+                self._make(connection)
+            self._check_same(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _check_durable(self, connection: Connection) -> None:
+        """Refuse a server that may forget what it has said, or that lags behind another."""
+        for name in ("fsync", "full_page_writes"):
+            if _setting(connection, name) != "on":
+                raise LedgerError(
+                    f"the ledger {self._place}: the server has {name} turned off and may forget "
+                    "what was spent when the power fails; turn it on"
+                )
+        if _setting(connection, "synchronous_commit") != "remote_apply":
+            connection.execute("SET synchronous_commit = on")
+        if _setting(connection, "server_encoding") != "UTF8":
+            raise LedgerError(
+                f"the ledger {self._place}: the database cannot hold every name; make one with "
+                "the encoding UTF8"
+            )
+        if _value(connection, "SELECT pg_is_in_recovery()"):
+            raise LedgerError(
+                f"the ledger {self._place}: the server is a standby, which lags behind; give the "
+                "address of the primary"
+            )
+
+    def _make(self, connection: Connection) -> None:
+        """Make the tables or carry them over, all in one transaction and by one at a time."""
+        newest = len(self._migrations) + 1
+        if _version(connection) == newest:
+            return
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+            version = _version(connection)
+            if version > newest:
+                return  # and be refused
+            if version == 0:
+                if not _value(
+                    connection, "SELECT count(*) FROM pg_namespace WHERE nspname = 'sordino'"
+                ):
+                    connection.execute("CREATE SCHEMA sordino")
+                for statement in SCHEMA:
+                    connection.execute(statement)
+                about = secrets.token_hex(16), self.keyed
+                connection.execute("INSERT INTO sordino.about VALUES (1, %s, %s)", about)
+            else:
+                for step in self._migrations[version - 1 :]:
+                    for statement in step:
+                        connection.execute(statement)
+            if version < newest:
+                connection.execute("INSERT INTO sordino.versions VALUES (%s)", (newest,))
+
+    def _check_same(self, connection: Connection) -> None:
+        """Refuse tables of another version, and others than those that were met first."""
+        newest, version = len(self._migrations) + 1, _version(connection)
+        if version > newest:
+            raise LedgerError(
+                f"the ledger {self._place} is of version {version}, and this sordino reads "
+                f"versions 1 to {newest}; take a newer sordino"
+            )
+        about = "SELECT identity, keyed FROM sordino.about"
+        found = connection.execute(about).fetchone() if version == newest else None
+        if found is None or found[0] != (self.identity or found[0]):
+            raise LedgerError(
+                f"the ledger {self._place} was removed or exchanged while it was open; put it back"
+            )
+        self._check_guarded(PostgresPages(connection))
+        self.identity, self.keyed = found
+
+    def _check_guarded(self, pages: PostgresPages) -> None:
+        if pages.unguarded():
+            raise LedgerError(
+                f"the ledger {self._place} does not have exactly the triggers that it was made "
+                "with, or has rules beside them: somebody has changed it; put them back"
+            )
+
+    def _without_password(self, text: str) -> str:
+        password = conninfo_to_dict(self._address).get("password")
+        return text.replace(str(password), "***") if password else text
+
+
+def _place(address: str) -> str:
+    """Return the database and the host of an address, to be shown."""
+    try:
+        found = conninfo_to_dict(address)
+    except psycopg.Error:  # its text would show the address
+        raise LedgerError(
+            "the address of the ledger cannot be read; it looks like 'postgresql://host/name'"
+        ) from None
+    return f"{str(found.get('dbname') or '')!r} at {str(found.get('host') or 'localhost')!r}"
+
+
+def _value(connection: Connection, asked: str) -> Any:
+    found = connection.execute(asked).fetchone()
+    return None if found is None else found[0]
+
+
+def _setting(connection: Connection, name: str) -> Any:
+    return _value(connection, f"SHOW {name}")
+
+
+def _version(connection: Connection) -> int:
+    """Return the version of the tables, 0 if there are none."""
+    # A look into the catalog itself: to_regclass may answer from before a lock was waited for.
+    asked = "SELECT count(*) FROM pg_tables WHERE schemaname = 'sordino' AND tablename = 'versions'"
+    if not _value(connection, asked):
+        return 0
+    return int(_value(connection, "SELECT max(version) FROM sordino.versions") or 0)
+
+
+def _status(connection: Connection) -> TransactionStatus:
+    return connection.info.transaction_status
+
+
+def _undone(connection: Connection) -> bool:
+    """Undo a transaction, and tell whether the connection can be used on."""
+    if _status(connection) in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+    return _status(connection) == TransactionStatus.IDLE
+
+
+_ENDED = ("08", "57P", "25P03")  # codes of what ends a connection; some ends have none
+_WORDS: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (errors.LockNotAvailable, "others have been writing for very long; ask again"),
+    (errors.DiskFull, "the disk of the server is full; make room, and ask again"),
+    (errors.InsufficientPrivilege, "this user lacks the right; see to the rights on its tables"),
+    (errors.ReadOnlySqlTransaction, "it cannot be written to; see to the settings of the server"),
+    (errors.QueryCanceled, "the server took very long; ask again, and see its log"),
+)
+
+
+def _said(error: Exception) -> str:
+    """Say what PostgreSQL complains about."""
+    if isinstance(error, UnicodeError | psycopg.DataError):
+        return "a name or a number cannot be kept; use letters, and no larger numbers"
+    for kind, words in _WORDS:
+        if isinstance(error, kind):
+            return words
+    if not isinstance(error, psycopg.Error) or (error.sqlstate or "08").startswith(_ENDED):
+        return "the connection was lost; ask again, and see the server's log"
+    return error.diag.message_primary or str(error)

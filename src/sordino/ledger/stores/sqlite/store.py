@@ -1,0 +1,477 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store in one SQLite file: every transaction is on the disk before it has ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from math import inf, nan
+from threading import RLock
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Any
+
+from sordino.errors import LedgerError
+from sordino.ledger.entry import FIELDS, Entry
+from sordino.ledger.stores.sqlite.files import (
+    IMPATIENT,
+    PATIENT,
+    STANDARD,
+    Driver,
+    Migrations,
+    Schema,
+    beside,
+    check_added,
+    check_pages,
+    check_place,
+    check_schema,
+    create,
+    explained,
+    inode,
+    is_busy,
+    is_refused,
+    make_file,
+    open_file,
+    resolved,
+    said,
+)
+from sordino.ledger.stores.sqlite.forks import OPENING, STORES, check_not_inherited
+from sordino.ledger.stores.sqlite.schema import MIGRATIONS, ROOM, SCHEMA
+
+_NAMES = ", ".join(f'"{name}"' for name in FIELDS)
+_SELECT = f"SELECT {_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
+INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))}, ?)"  # noqa: S608
+# Adds the entry that follows the newest one, if that has the hash which is stated; else the hash of
+# the new one is NULL, which no row may have.
+FOLLOW = (
+    f"INSERT INTO entries VALUES (?1, {', '.join('?' * (len(FIELDS) - 1))}, CASE WHEN "  # noqa: S608
+    f"(SELECT id, hash FROM entries WHERE id < (?1 / {ROOM} + 1) * {ROOM} ORDER BY id DESC LIMIT 1)"
+    " = (?1 - 1, ?) THEN ? END, ?)"
+)
+LAST = _SELECT + "id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
+HEAD = "SELECT number, hash FROM entries WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
+_TURN = "(SELECT max(id) FROM turns WHERE who = ? AND id BETWEEN ? AND ?)"
+LAST_OF = f"{_SELECT} id = {_TURN}"
+ENTRY = _SELECT + "id = ?"
+ENTRIES = _SELECT + "id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+ASKED = (
+    _SELECT + "plan = ? AND kind = 'answer' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
+    "ORDER BY charge DESC LIMIT 1"
+)
+CHARGED = (
+    _SELECT + "plan = ? AND kind = 'charge' AND id BETWEEN ? AND ? AND who = ? AND data = ? "
+    "ORDER BY id DESC LIMIT 1"
+)
+PAID = _SELECT + "plan = ? AND kind = 'answer' AND charge = ? AND id BETWEEN ? AND ?"
+ANALYSTS = (  # from name to name along the index, however many entries each has
+    "WITH RECURSIVE names (who) AS (SELECT min(who) FROM turns UNION ALL "
+    "SELECT (SELECT min(who) FROM turns WHERE who > names.who) FROM names "
+    "WHERE names.who IS NOT NULL) SELECT who FROM names WHERE who IS NOT NULL"
+)
+
+
+_AT_ONCE = 1_000  # entries
+_STEP = 0.001  # seconds between two tries to write
+_WRITE = "BEGIN IMMEDIATE"
+# For None, as for bytes, Python looks for a way to adapt it each time; a NaN is NULL to SQLite.
+_NULL: Any = nan
+_UNSEEN = 0.01  # seconds for which the files keep their names, because a look costs more than a row
+
+
+class SqliteStore:
+    """Entries and answers in a SQLite file; it may be shared by threads, processes and forks.
+
+    A file that does not exist is made, with ``keyed`` as given. ``patience`` is how many seconds it
+    waits for other threads, and for others who write.
+    """
+
+    patience = 60.0
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keyed: bool = False,
+        driver: Driver = STANDARD,
+        schema: Schema = SCHEMA,
+        migrations: Migrations = MIGRATIONS,
+    ) -> None:
+        self.path = resolved(path)
+        self._name = str(self.path)
+        self._driver = driver
+        self._schema = schema
+        self._migrations = migrations
+        self._lock = RLock()
+        self._process = os.getpid()
+        self._closed = False
+        self._looked = -inf
+        self._places: dict[str, int] = {}
+        self._connection: Any = None
+        with OPENING.passing():
+            if not self.path.exists():
+                version = len(migrations) + 1
+                create(
+                    self.path,
+                    lambda draft: make_file(draft, driver, schema, keyed=keyed, version=version),
+                )
+            self._file = inode(check_place(self.path))
+            with self._lock, explained(self.path, driver):
+                STORES[id(self)] = self
+                check_not_inherited(self._name, self._file)
+                self._connection = self._opened(whole=True)
+                try:
+                    self.identity, self.keyed = self._about()
+                    self._beside = beside(self._name)
+                except BaseException:
+                    self.part()
+                    raise
+
+    def read(self) -> _Transaction:
+        """Return the pages as they are at one moment."""
+        return _Transaction(self, "BEGIN")
+
+    def write(self, people: str) -> _Transaction:
+        """Return the pages for adding; the whole file is locked, whoever the people are."""
+        del people
+        return _Transaction(self, _WRITE)
+
+    def follow(self, last: Entry, entry: Entry, body: bytes | None = None) -> bool:
+        """Add an entry by one statement, if ``last`` is the newest; else add nothing.
+
+        A statement on its own is a transaction. SQLite takes the lock for writing before it reads,
+        and waits for it as for ``write``; the statement looks at the newest entry under that lock;
+        and it has synced the log when it is done. So nobody can add between the look and the entry,
+        and nothing is left to be ended. What a rule refuses is not added, whichever rule it was.
+        """
+        try:
+            self._take()
+            self._prepare()
+            told = [_NULL if field is None else field for field in entry]
+            told[-1:] = (
+                last.hash,
+                entry.hash,
+                _NULL if body is None else bytearray(memoryview(body)),
+            )
+            told.insert(0, self._first(entry.people) + entry.number)
+            check_added(self.path, self._driver, self._in_turn(FOLLOW, told))
+        except BaseException as error:
+            self.settle()
+            if is_refused(error, self._driver):
+                return False
+            self._explain(error)
+            raise
+        self._lock.release()
+        return True
+
+    def spaces(self) -> dict[str, str]:
+        """Return the currency of every id space that was opened, by its name."""
+        found = self._all("SELECT people, currency FROM spaces ORDER BY people")
+        if not all(isinstance(text, str) for row in found for text in row):
+            raise LedgerError(f"the ledger {self._name!r} is damaged; put the newest copy back")
+        return dict(found)
+
+    def currency(self, people: str) -> str | None:
+        """Return the currency of an id space, or None if it was not opened."""
+        found = self._one("SELECT currency FROM spaces WHERE people = ?", people)
+        return None if found is None else found[0]
+
+    def add_space(self, people: str, currency: str) -> None:
+        """Begin an id space."""
+        self._add("INSERT INTO spaces (people, currency) VALUES (?, ?)", (people, currency))
+
+    def last(self, people: str) -> Entry | None:
+        """Return the newest entry of an id space."""
+        first = self._first(people)
+        return _entry(self._one(LAST, first, first + ROOM - 1))
+
+    def head(self, people: str) -> tuple[int, str] | None:
+        """Return the number and the hash of the newest entry of an id space."""
+        first = self._first(people)
+        found: tuple[int, str] | None = self._one(HEAD, first, first + ROOM - 1)
+        return found
+
+    def last_of(self, people: str, who: str) -> Entry | None:
+        """Return the newest entry of an id space about an analyst."""
+        last = self.last(people)
+        if last is None or last.who == who:
+            return last
+        first = self._first(people)
+        return _entry(self._one(LAST_OF, who, first, first + ROOM - 1))
+
+    def entry(self, people: str, number: int) -> Entry | None:
+        """Return an entry by its number."""
+        inside = 0 < number < ROOM
+        return _entry(self._one(ENTRY, self._first(people) + number)) if inside else None
+
+    def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
+        """Return the entries of an id space in their order, without holding them all."""
+        start = self._first(people)
+        while rows := self._all(ENTRIES, start + first, start + ROOM - 1, _AT_ONCE):
+            yield from map(Entry._make, rows)
+            first = rows[-1][1] + 1
+
+    def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
+        first = self._first(people)
+        return _entry(self._one(ASKED, plan, first, first + ROOM - 1, who, data))
+
+    def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
+        """Return an analyst's newest charge for a plan on a version of the data."""
+        first = self._first(people)
+        return _entry(self._one(CHARGED, plan, first, first + ROOM - 1, who, data))
+
+    def analysts(self, people: str) -> list[str]:
+        """Return the names of all analysts that entries of an id space are about, sorted."""
+        last = self.last(people)
+        named = {who for (who,) in self._all(ANALYSTS) if self.last_of(people, who) is not None}
+        return sorted(named | ({last.who} if last is not None and last.who else set()))
+
+    def append(self, entry: Entry, body: bytes | None = None) -> None:
+        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
+        place = self._first(entry.people) + entry.number
+        self._add(INSERT, (place, *entry, body))
+
+    def body(self, entry: Entry) -> bytes | None:
+        """Return the bytes of the answer that an entry speaks of."""
+        place = self._first(entry.people) + entry.number
+        found = self._one("SELECT bytes FROM entries WHERE id = ?", place)
+        return None if found is None else found[0]
+
+    def answer_of(self, charge: Entry) -> Entry | None:
+        """Return the answer that a charge has paid for, or None if none was recorded."""
+        first = self._first(charge.people)
+        return _entry(self._one(PAID, charge.plan, charge.number, first, first + ROOM - 1))
+
+    def bodies(self, people: str) -> int:
+        """Return how many answers are kept."""
+        first = self._first(people)
+        asked = "SELECT count(bytes) FROM entries WHERE id BETWEEN ? AND ?"
+        return int(self._one(asked, first, first + ROOM - 1)[0])
+
+    def total(self) -> tuple[int, int]:
+        """Return how many entries and how many answers there are, whoever they are about."""
+        entries, answers = self._one("SELECT count(*), count(bytes) FROM entries")
+        return entries, answers
+
+    def check(self) -> None:
+        """Look at every page of the file and at its design; refuse one that is damaged."""
+        with self.read():
+            check_pages(self.path, self._connection)
+            check_schema(self.path, self._connection, self._schema)
+
+    def close(self) -> None:
+        """Close the file; the store cannot be used afterwards."""
+        with self._lock:
+            self._closed = True
+            self._looked = -inf
+            self.part()
+
+    # Transactions. ------------------------------------------------------------------------------
+
+    def begin(self, how: str) -> None:
+        """Begin a transaction; it is ended by ``end`` on the same thread."""
+        try:
+            self._take()
+            self._prepare()
+            if how == _WRITE:
+                self._in_turn(how, ())
+            else:
+                self._connection.execute(how)
+        except BaseException as error:
+            self.settle()
+            self._explain(error)
+            raise
+
+    def end(self, error: BaseException | None) -> None:
+        """Make a transaction durable, or undo it if there was an error."""
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        except BaseException as failure:
+            error = failure
+            raise
+        finally:
+            try:
+                if error is not None:
+                    self._places.clear()  # an id space may have been begun, and is not
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+            except self._driver.errors as failure:
+                error = failure
+            finally:
+                self.settle()
+                self._explain(error)
+
+    def settle(self) -> None:
+        """Let go of what this thread holds: an interrupt may come before an end has begun."""
+        if self._is_mine():
+            try:
+                if self._connection is not None and self._connection.in_transaction:
+                    self._places.clear()
+                    self._connection.execute("ROLLBACK")
+            finally:
+                while self._is_mine():
+                    self._lock.release()
+
+    def _in_turn(self, sql: str, values: Sequence[object]) -> Any:
+        """Execute what takes the lock for writing, and wait for it in small steps.
+
+        SQLite itself would try less and less often, up to ten times a second, and a process that
+        writes without a pause would nearly always be faster than one that has waited for long.
+        """
+        until = monotonic() + self.patience
+        self._connection.execute(IMPATIENT)
+        try:
+            while True:
+                try:
+                    return self._connection.execute(sql, values)
+                except self._driver.errors as error:
+                    if not is_busy(error) or monotonic() > until:
+                        raise
+                sleep(_STEP)
+        finally:
+            self._connection.execute(PATIENT)
+
+    def _take(self) -> None:
+        if not self._lock.acquire(True, self.patience):
+            raise LedgerError(f"the ledger {self._name!r} is held by another thread; ask again")
+
+    def _prepare(self) -> None:
+        """Look whether the file is still the one, and undo what an interrupt has left in it."""
+        if self._process != os.getpid() or self._looked + _UNSEEN < monotonic():
+            self._check_file()
+            self._check_open()
+            self._looked = monotonic()
+        if self._connection.in_transaction:  # an interrupt came before its end
+            self._places.clear()
+            self._connection.execute("ROLLBACK")
+
+    def _is_mine(self) -> bool:
+        """Tell whether this thread holds the lock, which the lock alone knows for certain."""
+        owned: bool = self._lock._is_owned()  # type: ignore[attr-defined]  # what conditions use
+        return owned
+
+    def _explain(self, error: BaseException | None) -> None:
+        if isinstance(error, self._driver.errors):
+            raise said(self.path, error) from error
+
+    def _check_open(self) -> None:
+        """Open the file again after a fork; a connection must never be in two processes."""
+        if self._closed:
+            raise LedgerError(f"the ledger {self._name!r} has been closed; open it again")
+        if self._connection is None:
+            # At once: who forks waits for the lock of this store, which this thread holds.
+            with OPENING.passing(at_once=True):
+                check_not_inherited(self._name, self._file)
+                self._connection = self._opened(whole=False)
+                self._process = os.getpid()
+            self._beside = beside(self._name)
+        elif self._process != os.getpid():
+            check_not_inherited(self._name, self._file)
+        elif beside(self._name) != self._beside:
+            raise LedgerError(
+                f"the log beside the ledger {self._name!r} was removed or exchanged while it was "
+                "open, and others may be spending the same budget; close it everywhere, and open "
+                "it again"
+            )
+
+    def _opened(self, *, whole: bool) -> Any:
+        return open_file(self.path, self._driver, self._schema, self._migrations, whole=whole)
+
+    def _check_file(self) -> None:
+        """Refuse to go on with a file that has lost its name to another one."""
+        try:
+            same = inode(os.stat(self._name)) == self._file  # noqa: PTH116 - twice as fast
+        except OSError:
+            same = False
+        if not same:
+            raise LedgerError(
+                f"the ledger {self._name!r} was moved or exchanged while it was open; put it "
+                "back, and open it again"
+            )
+
+    # Forks. -------------------------------------------------------------------------------------
+
+    def hold(self) -> None:
+        """Let nobody else use the store, and let go of the file, because a fork follows."""
+        self._lock.acquire()
+        self.part()
+
+    def part(self) -> None:
+        """Close the file, if this process has it open and is not in the midst of a transaction."""
+        mine = self._connection is not None and self._process == os.getpid()
+        if mine and not self._connection.in_transaction:
+            connection, self._connection = self._connection, None  # also if closing is interrupted
+            self._looked = -inf
+            connection.close()
+
+    def is_inherited(self, file: tuple[int, int]) -> bool:
+        """Tell whether a connection to a file was opened by the process that this one is from."""
+        return self._connection is not None and self._process != os.getpid() and self._file == file
+
+    def go_on(self) -> None:
+        """Let the store be used again after a fork, if it was held."""
+        if self._is_mine():
+            self._lock.release()
+
+    # Reading. -----------------------------------------------------------------------------------
+
+    def _first(self, people: str) -> int:
+        """Return the id before the first entry of an id space; a place without entries if none."""
+        place = self._places.get(people)
+        if place is None:
+            found = self._one("SELECT place FROM spaces WHERE people = ?", people)
+            if found is None:
+                return -ROOM
+            place = self._places[people] = int(found[0])
+        return place * ROOM
+
+    def _about(self) -> tuple[str, bool]:
+        found = self._one("SELECT identity, keyed FROM about")
+        if found is None:
+            raise LedgerError(f"{self._name!r} is not a ledger")
+        return found[0], bool(found[1])
+
+    def _add(self, sql: str, values: tuple[object, ...]) -> None:
+        check_added(self.path, self._driver, self._connection.execute(sql, values))
+
+    def _one(self, sql: str, *values: object) -> Any:
+        return self._connection.execute(sql, values).fetchone()
+
+    def _all(self, sql: str, *values: object) -> list[Any]:
+        found: list[Any] = self._connection.execute(sql, values).fetchall()
+        return found
+
+
+class _Transaction:
+    """A transaction as a context; a class of its own costs a quarter of a generator."""
+
+    __slots__ = ("_how", "_store")
+
+    def __init__(self, store: SqliteStore, how: str) -> None:
+        self._store = store
+        self._how = how
+
+    def __enter__(self) -> SqliteStore:
+        try:
+            self._store.begin(self._how)
+        except BaseException:
+            self._store.settle()  # an interrupt may come while it does so itself
+            raise
+        return self._store
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._store.end(error)
+        except BaseException:
+            self._store.settle()
+            raise
+
+
+def _entry(row: Any) -> Entry | None:
+    return None if row is None else Entry._make(row)

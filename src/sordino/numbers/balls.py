@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Certified real arithmetic: a ball is a number and a bound on its error.
+
+A formula is written once, with balls, as a function without arguments. It is evaluated with more
+and more bits until the wanted answer, a rounded double, a sign or an integer, is the same for
+every number in the ball. Should that never happen, the answer is still on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from threading import RLock
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from sordino.numbers.rounding import up_as_printed
+
+if TYPE_CHECKING:
+    from flint import arb
+
+Ball: TypeAlias = "arb"
+T = TypeVar("T")
+
+SMALLEST = math.ulp(0.0)  # the least positive double
+_PRECISIONS = (96, 192, 384, 768, 1536, 3072, 6144)
+_SOME_BITS = 16  # fewer correct bits than this are a sign of cancellation, which bits do cure
+_BEYOND_DOUBLES = 1100  # no double has a binary exponent beyond this, in either direction
+_CLOSE = 4  # units between the ends of an enclosure that is as close as it need be
+_precision = RLock()  # the number of bits is a global setting of flint
+
+
+def ball(x: Fraction | int) -> Ball:
+    """Return the ball around a rational number, as tight as the precision allows."""
+    from flint import arb, fmpq  # loading flint takes a tenth of a second
+
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def pi() -> Ball:
+    """Return the ball around pi."""
+    from flint import arb  # loading flint takes a tenth of a second
+
+    return arb.pi()
+
+
+def bits() -> int:
+    """Return the number of bits that formulas are evaluated with at the moment."""
+    from flint import ctx  # loading flint takes a tenth of a second
+
+    return ctx.prec
+
+
+def round_up(formula: Callable[[], Ball]) -> float:
+    """Return the least double that reads as at least the value of a formula."""
+
+    def ends(value: Ball) -> tuple[float, float]:
+        return _as_double(value.lower()), _as_double(value.upper())
+
+    return _settle(formula, ends, lambda low, high: low == high or high <= SMALLEST)
+
+
+def ceiling(formula: Callable[[], Ball]) -> int:
+    """Return the least integer that is at least the value of a formula."""
+
+    def ends(value: Ball) -> tuple[int, int]:
+        return _as_ceiling(value.lower()), _as_ceiling(value.upper())
+
+    return _settle(formula, ends, lambda low, high: low == high)
+
+
+def is_positive(formula: Callable[[], Ball]) -> bool:
+    """Tell whether the value of a formula is certainly above zero."""
+
+    def ends(value: Ball) -> tuple[bool, bool]:
+        return value <= 0, value > 0
+
+    return _settle(formula, ends, lambda low, high: low or high)
+
+
+def enclose(formula: Callable[[], Ball], width: int) -> tuple[int, int]:
+    """Return integers around 2**width times the value of a formula, which is a probability."""
+    from flint import ctx  # loading flint takes a tenth of a second
+
+    low, high = 0, 1 << width
+    for precision in (width + extra for extra in _PRECISIONS):
+        with _precision, ctx.workprec(precision):
+            value = formula() * (1 << width)
+            if value > 1 << width:
+                raise ArithmeticError("a formula for a probability has a value above 1")
+            if not value.is_finite() or not value < 1 << (width + 1):
+                continue
+            low = max(low, -_as_ceiling((-value).upper()))
+            high = min(high, _as_ceiling(value.upper()))
+        if high - low <= _CLOSE:
+            break
+    return low, high
+
+
+def _settle(
+    formula: Callable[[], Ball],
+    ends: Callable[[Ball], tuple[T, T]],
+    decided: Callable[[T, T], bool],
+) -> T:
+    """Evaluate a formula with more and more bits until both ends of the ball agree.
+
+    A formula may have a small error of its own that more bits do not reduce: then this stops too.
+    """
+    from flint import ctx  # loading flint takes a tenth of a second
+
+    found, radius = None, None
+    for precision in _PRECISIONS:
+        with _precision, ctx.workprec(precision):
+            value = formula()
+            if not value.is_finite():
+                continue
+            found = ends(value)
+            known = value.rel_accuracy_bits() >= _SOME_BITS
+            stuck = known and radius is not None and 2 * value.rad() > radius
+            radius = value.rad()
+        if stuck or decided(*found):
+            break
+    if found is None:
+        raise ArithmeticError("a formula has no finite value")
+    return found[1]
+
+
+def _as_double(end: Ball) -> float:
+    """Return the least double that reads as at least the end of a ball, whatever its exponent."""
+    significand, exponent = map(int, end.man_exp())
+    top = significand.bit_length() + exponent
+    if significand == 0 or (top < -_BEYOND_DOUBLES and significand < 0):
+        return 0.0
+    if top < -_BEYOND_DOUBLES:
+        return SMALLEST
+    if top > _BEYOND_DOUBLES:
+        return math.inf if significand > 0 else -math.inf
+    return up_as_printed(significand * Fraction(2) ** exponent)
+
+
+def _as_ceiling(end: Ball) -> int:
+    significand, exponent = map(int, end.man_exp())
+    return significand << exponent if exponent >= 0 else -(-significand >> -exponent)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Races: the candidates with the largest keys rate * score + noise, found exactly and in order.
+
+Every candidate has a uniform number V in (0, 1) of its own, an endless string of fair bits. Its
+noise is -ln(-ln(1 - V)), a standard Gumbel number, or -ln(V), a standard exponential one: large
+where V is small, so that the front of the race is where doubles are the most precise. With Gumbel
+noise the k first are those of k exponential mechanisms without replacement; with exponential noise
+the first is that of permute-and-flip (docs/proofs/top-k.md, theorems 1 and 2).
+
+Scores come in blocks. Doubles made from the first 64 bits of each V, with a margin that is certain
+to cover their errors, drop whoever cannot be among the k first. The few that are left are compared
+one by one: by doubles if these are certain, else by certified balls, with more bits of both numbers
+until they are. So the order is a function of scores and uniform numbers alone; no rounding enters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cmp_to_key
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sordino.numbers.balls import Ball, ball, is_positive
+from sordino.numbers.rounding import down
+from sordino.randomness.coins import fresh_words
+from sordino.randomness.entropy import Bits
+from sordino.randomness.tables import WORD_BITS
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Scores: TypeAlias = npt.NDArray[Any]
+Noise: TypeAlias = Literal["gumbel", "exponential"]
+
+BLOCK = 1 << 16
+LEAST_RATE, LARGEST_RATE = Fraction(1, 1 << 1000), Fraction(1 << 1000)
+_UNIT = 2.0**-64
+_ALL_ONES = np.uint64((1 << 64) - 1)
+
+# A word w stands for V between w and w + 1 units of 2**-64, and the double v is within a relative
+# 2**-53 of w units. From 2**-32 on, v is within a relative 2**-31.9 of V, and numpy's log and log1p
+# are taken to be within 8 units in the last place. Then -log(v), at most 22.2, is within 2**-31 of
+# -ln(V); and so is -log(-log1p(-v)) of -ln(-ln(1 - V)) up to 1 - 2**-12, where a relative error of
+# V grows by a factor of at most 2**9. The noise falls with V: so the lower end of an interval of V
+# bounds it from above, also where the interval is wide.
+_MARGIN = 2.0**-30
+_PRECISE, _STEEP = 2.0**-32, 1 - 2.0**-12
+_LOWEST = -4.0  # below the Gumbel noise of every V of at most 1 - 2**-64: ln(64 ln(2)) < 3.8
+# Differences of scores, the rate, their product and its sum with the noise are rounded once each.
+_RELATIVE = 2.0**-50
+_HOPELESS = -(2.0**1000)  # keys beyond are not told apart by doubles
+
+
+class Runner:
+    """A candidate at the front: its index, its exact score and its uniform number so far.
+
+    ``low`` and ``high`` are doubles around its noise.
+    """
+
+    __slots__ = ("high", "index", "low", "prefix", "score", "width")
+
+    def __init__(
+        self, index: int, score: int | Fraction, prefix: int, low: float, high: float
+    ) -> None:
+        self.index = index
+        self.score = score
+        self.prefix = prefix
+        self.width = WORD_BITS
+        self.low = low
+        self.high = high
+
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """Return the two numbers that the uniform number lies between."""
+        unit = 1 << self.width
+        return Fraction(self.prefix, unit), Fraction(self.prefix + 1, unit)
+
+    def refine(self, bits: Bits) -> None:
+        """Look at 64 more bits of the uniform number."""
+        self.prefix = (self.prefix << WORD_BITS) | bits.integer(WORD_BITS)
+        self.width += WORD_BITS
+
+
+class Race:
+    """The k first of all candidates added so far, in memory that does not grow with their number.
+
+    ``rate`` is positive; scores are arrays of int64, uint64 or float64, where a double means the
+    number it is, or of Python ints and Fractions. ``block`` is smaller in tests.
+    """
+
+    __slots__ = ("_block", "_leaders", "_noise", "_rate", "count", "k")
+
+    def __init__(self, noise: Noise, rate: Fraction, k: int = 1, block: int = BLOCK) -> None:
+        if noise not in ("gumbel", "exponential"):
+            raise ValueError(f"noise must be 'gumbel' or 'exponential', got {noise!r}")
+        if not LEAST_RATE <= rate <= LARGEST_RATE:
+            raise ValueError("a race needs a rate between 2**-1000 and 2**1000")
+        self._noise: Noise = noise
+        self._rate = rate
+        self._block = block
+        self._leaders: list[Runner] = []
+        self.k = k
+        self.count = 0
+
+    @property
+    def leaders(self) -> tuple[Runner, ...]:
+        """The first so far, best first: k of them, or all if there are no more."""
+        return tuple(self._leaders)
+
+    def add(self, scores: Scores, bits: Bits) -> None:
+        """Let more candidates run; their indices go on from those of the last ones."""
+
+        def compare(one: Runner, other: Runner) -> int:
+            return self._compare(one, other, bits)
+
+        order = cmp_to_key(compare)
+        for start in range(0, scores.size, self._block):
+            block = scores[start : start + self._block]
+            fresh = list(self._front(block, fresh_words(block.size, bits)))
+            self.count += block.size
+            if fresh:
+                self._leaders = sorted([*self._leaders, *fresh], key=order)[: self.k]
+
+    def _front(self, block: Scores, words: Words) -> Iterator[Runner]:
+        """Yield those of a block who may be among the first."""
+        best = _exact(block.max())
+        behind = _behind(block, best, self._rate)
+        bar = self._bar(best)
+        # Either noise is at most -ln(V): one logarithm sees off almost everybody.
+        # A word of 0 has noise without a bound, which stays even if it is infinitely behind (NaN).
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = np.log(words * _UNIT)
+            back += behind * (1 - _RELATIVE)
+        near = np.flatnonzero(~(back > _MARGIN - bar))
+        low, high = _bounds(self._noise, words[near])
+        behind = behind[near]
+        least = low - behind * (1 + _RELATIVE)
+        if near.size > self.k:
+            place = near.size - self.k
+            bar = max(bar, float(np.partition(least, place)[place]))
+        with np.errstate(invalid="ignore"):
+            most = high - behind * (1 - _RELATIVE)
+        for at in np.flatnonzero(~(most < _clear(bar))).tolist():
+            place = int(near[at])
+            yield Runner(
+                index=self.count + place,
+                score=_exact(block[place]),
+                prefix=int(words[place]),
+                low=float(low[at]),
+                high=float(high[at]),
+            )
+
+    def _bar(self, best: int | Fraction) -> float:
+        """Return a double below the key of the last leader, minus what ``best`` is worth."""
+        if len(self._leaders) < self.k:
+            return -np.inf
+        last = self._leaders[-1]
+        lead = down(self._rate * (last.score - best))
+        bar = lead + last.low
+        return _clear(bar - abs(bar) * _RELATIVE - abs(lead) * _RELATIVE - _MARGIN)
+
+    def _compare(self, one: Runner, other: Runner, bits: Bits) -> int:
+        """Return -1 if the first of the two is ahead, 1 if it is behind, as sorting wants it."""
+        lead = self._rate * (one.score - other.score)
+        try:
+            about = float(lead)
+        except OverflowError:
+            return self._settle(one, other, lead, bits)
+        margin = _MARGIN + abs(about) * _RELATIVE
+        if about + one.low - other.high > margin:
+            return -1
+        if about + one.high - other.low < -margin:
+            return 1
+        return self._settle(one, other, lead, bits)
+
+    def _settle(self, one: Runner, other: Runner, lead: Fraction, bits: Bits) -> int:
+        """Compare two keys with as many bits as it takes; equal keys have probability 0."""
+        while True:
+            if self._certain(one, other, lead):
+                return -1
+            if self._certain(other, one, -lead):
+                return 1
+            for runner in sorted((one, other), key=lambda runner: runner.index):
+                runner.refine(bits)
+
+    def _certain(self, one: Runner, other: Runner, lead: Fraction) -> bool:
+        """Tell whether the first is ahead whatever the bits are that were not looked at."""
+        above, below = one.ends()[1], other.ends()[0]
+        if below == 0 or (above == 1 and self._noise == "gumbel"):
+            return False  # noise without a bound, up or down
+        exact = _gumbel if self._noise == "gumbel" else _exponential
+        return is_positive(lambda: ball(lead) + exact(above) - exact(below))
+
+
+def _exact(score: Any) -> int | Fraction:
+    """Return a score as the number it is."""
+    if isinstance(score, float | np.floating):
+        return Fraction(float(score))
+    return score if isinstance(score, Fraction) else int(score)
+
+
+def _behind(block: Scores, best: int | Fraction, rate: Fraction) -> Floats:
+    """Return rate * (best - score) within a relative 2**-51, and infinity beyond all doubles."""
+    if block.dtype.kind == "O":
+        return np.array([_double(rate * (best - score)) for score in block.tolist()])
+    if block.dtype.kind == "f":
+        with np.errstate(over="ignore", under="ignore"):
+            # Halves do not overflow; where halving rounds, the difference is next to nothing.
+            gaps = float(best) * 0.5 - block * 0.5
+            found: Floats = gaps * (2 * float(rate))
+            return found
+    # Differences of 64-bit integers are exact as unsigned ones, even where they wrap around.
+    wrapped = np.uint64(int(best) & int(_ALL_ONES)) - block.view(np.uint64)
+    with np.errstate(over="ignore"):
+        return wrapped.astype(np.float64) * float(rate)
+
+
+def _bounds(noise: Noise, words: Words) -> tuple[Floats, Floats]:
+    """Return doubles below and above the noise of uniform numbers that begin with these words."""
+    numbers = words * _UNIT
+    with np.errstate(divide="ignore"):
+        if noise == "exponential":
+            middle = -np.log(numbers)
+            return np.minimum(middle, -np.log(_PRECISE)) - _MARGIN, middle + _MARGIN
+        middle = -np.log(-np.log1p(-np.minimum(numbers, _STEEP)))
+        low = np.minimum(middle, -np.log(_PRECISE)) - _MARGIN
+    low[numbers >= _STEEP] = _LOWEST
+    low[words == _ALL_ONES] = -np.inf
+    return low, middle + _MARGIN
+
+
+def _clear(bar: float) -> float:
+    return bar if bar > _HOPELESS else -np.inf
+
+
+def _double(x: Fraction) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        return np.inf
+
+
+def _exponential(v: Fraction) -> Ball:
+    return -ball(v).log()
+
+
+def _gumbel(v: Fraction) -> Ball:
+    half = Fraction(1, 2)
+    waiting = -(-ball(v)).log1p() if v < half else -ball(1 - v).log()
+    return -waiting.log()

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was asked, of which tables: by this a stored answer is found again."""
+
+from __future__ import annotations
+
+from sordino.catalog.model import Catalog
+from sordino.plan.encoding import digest
+from sordino.plan.plan import Plan
+from sordino.release import Options
+from sordino.release.record import private_tables
+
+
+def asked_of(plan: Plan, options: Options) -> str:
+    """Return a digest of a plan and of how its numbers are shown.
+
+    Guarantee: none needed; public inputs only.
+    """
+    return digest("answer", plan.fingerprint, options)
+
+
+def tables_of(plan: Plan, catalog: Catalog) -> set[str]:
+    """Return the tables that an answer depends on: its own, those above them, and all public ones.
+
+    Guarantee: none needed; public inputs only.
+    """
+    found = {table.name for table in catalog.tables if table.public}
+    above = list(private_tables(plan.query.rows))
+    while above:
+        name = above.pop()
+        found.add(name)
+        table = catalog.table(name)
+        if table is not None and table.parent is not None:
+            above.append(table.parent.parent)
+    return found
