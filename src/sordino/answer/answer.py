@@ -19,10 +19,7 @@ from sordino.query.types import Type, Value
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The place of an answer in the ledger: its number, price, and what was left after it.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """The place of an answer in the ledger: its number, price, and what was left after it."""
 
     number: int
     people: str
@@ -34,10 +31,7 @@ class Charge:
     head: str = ""  # the hash of the chain at this place
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``charge_from_json`` reads.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return what ``charge_from_json`` reads."""
         return {
             "number": self.number,
             "people": self.people,
@@ -53,10 +47,7 @@ class Charge:
 
 
 def charge_from_json(data: dict[str, Any]) -> Charge:
-    """Read what ``Charge.to_json`` wrote.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read what ``Charge.to_json`` wrote."""
     order = None if data["order"] is None else Fraction(data["order"])
     currency = Currency(data["currency"], order)
     return Charge(
@@ -86,8 +77,6 @@ class Cell:
 
     >>> print(Cell(value=1204, half_width=31.0, confidence=0.95, low=1173.0, high=1235.0))
     1,204 ± 31
-
-    Guarantee: none needed; an answer is already private.
     """
 
     value: Held
@@ -122,8 +111,6 @@ class Column:
     ``low`` and ``high`` are there for noisy numbers; an end is None where nothing can be said.
     ``gap`` belongs to chosen values: with the confidence, a choice has at most so many rows less
     than the best candidate.
-
-    Guarantee: none needed; an answer is already private.
     """
 
     title: str
@@ -147,10 +134,7 @@ class Column:
         return tuple(self.cell(row).half_width for row in range(len(self.values)))
 
     def cell(self, row: int) -> Cell:
-        """Return one cell.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return one cell."""
         value = self.values[row]
         if self.low is None or self.high is None or self.confidence is None:
             return Cell(value)
@@ -160,10 +144,7 @@ class Column:
         return Cell(value, half_width(value, low, high), sure, low, high)
 
     def take(self, rows: list[int]) -> Column:
-        """Return the same column with some of its rows, in that order.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the same column with some of its rows, in that order."""
         ends = [None if x is None else tuple(x[i] for i in rows) for x in (self.low, self.high)]
         return Column(
             self.title,
@@ -183,8 +164,6 @@ def half_width(value: float, low: float, high: float) -> float:
 
     >>> half_width(10, 7.5, 12.0), half_width(0.5, 0.25, 0.75)
     (2.5, 0.25)
-
-    Guarantee: none needed; an answer is already private.
     """
     far = max(high - value, value - low, 0.0)
     exact = max(Fraction(high) - Fraction(value), Fraction(value) - Fraction(low))
@@ -240,10 +219,7 @@ class Answer:
         return tuple(column.title for column in self.columns)
 
     def column(self, title: str | int) -> Column:
-        """Return the column of a title, or at a place.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the column of a title, or at a place."""
         if isinstance(title, int):
             return self.columns[title]
         for column in self.columns:
@@ -252,10 +228,7 @@ class Answer:
         raise KeyError(f"no column {title!r}; there are {', '.join(map(repr, self.titles))}")
 
     def cell(self, row: int, column: str | int) -> Cell:
-        """Return one cell.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return one cell."""
         found = self.column(column)
         return found.cell(self._row(row))
 
@@ -301,36 +274,25 @@ class Answer:
         """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends.
 
         The column ``n`` has ``n_half_width``, ``n_low`` and ``n_high`` beside it.
-
-        Guarantee: none needed; an answer is already private.
         """
         from sordino.answer.frames import to_arrow  # pyarrow takes long to import
 
         return to_arrow(self)
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with the columns of ``to_arrow``.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return a pandas DataFrame with the columns of ``to_arrow``."""
         from sordino.answer.frames import to_pandas  # pandas takes long to import
 
         return to_pandas(self)
 
     def to_polars(self) -> Any:
-        """Return a polars DataFrame with the columns of ``to_arrow``.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return a polars DataFrame with the columns of ``to_arrow``."""
         from sordino.answer.frames import to_polars  # polars takes long to import
 
         return to_polars(self)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
-        """Draw bars with error bars, and return the matplotlib figure; with a path also save it.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Draw bars with error bars, and return the matplotlib figure; with a path also save it."""
         from sordino.answer.plot import plot  # matplotlib is an extra
 
         return plot(self, path)
@@ -339,8 +301,6 @@ class Answer:
         """Return a record of the release, ready to be signed: what was released, how, at what cost.
 
         It holds JSON values only, always in the same order, and the SHA-256 of the answer itself.
-
-        Guarantee: none needed; public inputs only, and a digest of what is already private.
         """
         from sordino.answer.codec import columns_to_json  # only when asked for
 
@@ -357,26 +317,17 @@ class Answer:
         }
 
     def record_json(self) -> str:
-        """Return the record as one line of JSON, the same text every time.
-
-        Guarantee: as for ``record``.
-        """
+        """Return the record as one line of JSON, the same text every time."""
         return canonical(self.record()).decode("utf-8")
 
     def certificate(self) -> str:
-        """Return one page in plain language: who is protected, how well, and what is not covered.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return a page in plain language: who is protected, how well, and what is not covered."""
         from sordino.answer.certificate import certificate  # only when asked for
 
         return certificate(self)
 
 
 def canonical(data: object) -> bytes:
-    """Return JSON as bytes: no spaces, keys in the order they have, UTF-8.
-
-    Guarantee: none needed; what it is given is already private.
-    """
+    """Return JSON as bytes: no spaces, keys in the order they have, UTF-8."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8")

@@ -23,10 +23,7 @@ _NAMES = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
 
 
 def certificate(answer: Answer) -> str:
-    """Return the page as text.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the page as text."""
     facts, charge = answer.facts, answer.charge
     lines = ["PRIVACY CERTIFICATE", ""]
     lines += _wrapped(f"Question: {printable(' '.join(str(facts['question']).split()))}")
@@ -54,8 +51,6 @@ def person_of(people: str) -> str:
 
     >>> person_of("patients"), person_of("companies"), person_of("people")
     ('patient', 'company', 'person')
-
-    Guarantee: none needed; public inputs only.
     """
     if people.endswith("ies"):
         return people[:-3] + "y"
@@ -67,8 +62,6 @@ def chance(probability: Fraction) -> str:
 
     >>> chance(Fraction(1, 10**7)), chance(Fraction(2, 10**6)), chance(Fraction(1, 4))
     ('1 in 10 million', '1 in 500,000', '1 in 4')
-
-    Guarantee: none needed; public inputs only.
     """
     many = math.floor(1 / probability)
     digits = 10 ** max(len(str(many)) - 3, 0)

@@ -17,10 +17,7 @@ _BEGINS = b'{"answer":%d,' % _VERSION
 
 
 def to_bytes(answer: Answer) -> bytes:
-    """Write an answer; equal answers give equal bytes.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Write an answer; equal answers give equal bytes."""
     return canonical(
         {
             "answer": _VERSION,
@@ -34,10 +31,7 @@ def to_bytes(answer: Answer) -> bytes:
 
 
 def from_bytes(body: bytes) -> Answer:
-    """Read what ``to_bytes`` wrote.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Read what ``to_bytes`` wrote."""
     data = json.loads(body)
     if not isinstance(data, dict) or data.get("answer") != _VERSION:
         raise ValueError("these bytes are not an answer that this version can read")
@@ -51,18 +45,12 @@ def from_bytes(body: bytes) -> Answer:
 
 
 def is_readable(body: bytes) -> bool:
-    """Tell whether bytes are an answer of a version that this one can read.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Tell whether bytes are an answer of a version that this one can read."""
     return body.startswith(_BEGINS)
 
 
 def columns_to_json(columns: Iterable[Column]) -> list[dict[str, Any]]:
-    """Return the columns as JSON values.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return the columns as JSON values."""
     return [
         {
             "title": column.title,

@@ -29,10 +29,7 @@ _LARGEST = 2**63 - 1
 
 
 def to_arrow(answer: Answer) -> Any:
-    """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends."""
     import pyarrow as pa  # takes long to import
 
     fields, arrays = [], []
@@ -54,10 +51,7 @@ def to_arrow(answer: Answer) -> Any:
 
 
 def to_pandas(answer: Answer) -> Any:
-    """Return a pandas DataFrame; columns with missing values have pandas' nullable types.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return a pandas DataFrame; columns with missing values have pandas' nullable types."""
     try:
         import pandas as pd  # an extra
     except ImportError:
@@ -72,10 +66,7 @@ def to_pandas(answer: Answer) -> Any:
 
 
 def to_polars(answer: Answer) -> Any:
-    """Return a polars DataFrame.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return a polars DataFrame."""
     try:
         import polars as pl  # an extra
     except ImportError:
@@ -99,10 +90,7 @@ def _arrow_type(column: Column) -> Any:
 
 
 def fitting(value: Held) -> Value | list[Value]:
-    """Return a value as tables take it; a whole number beyond 64 bits becomes the nearest one.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return a value as tables take it; a whole number beyond 64 bits becomes the nearest one."""
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -111,10 +99,7 @@ def fitting(value: Held) -> Value | list[Value]:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return a name that no column has yet, and take it.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a name that no column has yet, and take it."""
     found, number = name, 2
     while found in taken:
         found, number = f"{name}_{number}", number + 1
@@ -137,8 +122,6 @@ def safe_cell(value: object) -> object:
 
     >>> safe_cell("=cmd()"), safe_cell(-5), safe_cell("flu\x1b[31m"), safe_cell("'s-Gravenhage")
     ("'=cmd()", -5, 'flu\\x1b[31m', "''s-Gravenhage")
-
-    Guarantee: none needed; an answer is already private.
     """
     if not isinstance(value, str):
         return value

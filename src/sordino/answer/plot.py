@@ -23,10 +23,7 @@ _BAR, _ERROR, _GRID = "#79b7a0", "#26332e", "#e6e6e6"
 
 
 def plot(answer: Answer, path: str | PathLike[str] | None = None) -> Any:
-    """Draw the answer and return the figure; with a path, save it there as well.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Draw the answer and return the figure; with a path, save it there as well."""
     try:
         from matplotlib.figure import Figure  # an extra
     except ImportError:

@@ -35,8 +35,6 @@ def number_pair(value: Held, half_width: float | None) -> tuple[str, ...]:
     (('1,234.568', '0.013'), ('12', '4'), ('3.25',))
     >>> number_pair(123456.7, 12345.6), number_pair(27.281, 0.08), number_pair("flu", None)
     (('123,457', '13,000'), ('27.281', '0.080'), ('flu',))
-
-    Guarantee: none needed; an answer is already private.
     """
     if half_width is None or not isinstance(value, int | float) or isinstance(value, bool):
         return (plain(value),)
@@ -62,8 +60,6 @@ def with_error(value: Held, half_width: End, low: End, high: End) -> tuple[str, 
     (('12', '± 3'), ('0', '(0 to 31)'))
     >>> with_error(2.5, None, None, None)
     ('2.5', '± ?')
-
-    Guarantee: none needed; an answer is already private.
     """
     if half_width is not None and low is not None and high is not None:
         found = _range(value, half_width, low, high)
@@ -106,8 +102,6 @@ def plain(value: Held) -> str:
 
     >>> plain(None), plain(True), plain(("x", "y")), plain(1e21)
     ('null', 'true', 'x, y', '1e+21')
-
-    Guarantee: none needed; an answer is already private.
     """
     match value:
         case tuple():
@@ -136,8 +130,6 @@ def printable(text: str) -> str:
 
     >>> print(printable("flu\x1b[31m"))
     flu\x1b[31m
-
-    Guarantee: none needed; an answer is already private.
     """
     if text.isprintable():
         return text
@@ -149,8 +141,6 @@ def several(count: float, noun: str) -> str:
 
     >>> several(1, "row"), several(61234, "row"), several(0.125, "row")
     ('1 row', '61,200 rows', '0.125 rows')
-
-    Guarantee: none needed; public inputs only.
     """
     text = plain(int(count)) if isinstance(count, int) else f"{float(f'{count:.3g}'):,.12g}"
     if isinstance(count, int) and count > 9999:
@@ -162,10 +152,7 @@ _DOTS = "…"
 
 
 def key_texts(column: Column, rows: list[int] | range) -> list[str]:
-    """Return the texts of a column without error bars.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return the texts of a column without error bars."""
     values = [column.values[row] for row in rows]
     moments = [value for value in column.values if isinstance(value, datetime)]
     days = bool(moments) and all(moment.time() == time() for moment in moments)
@@ -185,8 +172,6 @@ def cut(text: str, most: int) -> str:
 
     >>> cut("Saint-Rémy-de-Provence", 12)
     'Saint-…vence'
-
-    Guarantee: none needed; an answer is already private.
     """
     if places(text) <= most:
         return text
@@ -208,8 +193,6 @@ def distinct(texts: list[str], most: int) -> list[str]:
 
     >>> distinct(["a" * 20 + "x" + "b" * 20, "a" * 20 + "y" + "b" * 20], 11)
     ['aaaaa…bbbbb', 'aaa…bbb (2)']
-
-    Guarantee: none needed; an answer is already private.
     """
     seen: dict[str, int] = {}
     found = []
@@ -224,10 +207,7 @@ def distinct(texts: list[str], most: int) -> list[str]:
 
 
 def places(text: str) -> int:
-    """Return how many places a text takes in a terminal.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return how many places a text takes in a terminal."""
     if text.isascii():
         return len(text)
     return sum(_width(character) for character in text)
@@ -247,10 +227,7 @@ _BETWEEN = "  "
 
 
 def as_text(answer: Answer) -> str:
-    """Return the table, and below it the price and the notes.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return the table, and below it the price and the notes."""
     rows = shown_rows(len(answer))
     wide = max(shutil.get_terminal_size().columns, _NARROWEST)
     blocks = _fitted(answer.columns, [_cells(column, rows) for column in answer.columns], wide)
@@ -268,10 +245,7 @@ def as_text(answer: Answer) -> str:
 
 
 def summary(answer: Answer) -> str:
-    """Say what the answer cost, what is left and how sure its error bars are.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say what the answer cost, what is left and how sure its error bars are."""
     charge = answer.charge
     slack = f" and delta {float(charge.slack):.3g} for keys" if charge.slack else ""
     sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
@@ -281,10 +255,7 @@ def summary(answer: Answer) -> str:
 
 
 def shown_rows(rows: int) -> list[int]:
-    """Return the rows that are shown: all, or the ends of a long answer.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the rows that are shown: all, or the ends of a long answer."""
     if rows <= _MOST_ROWS:
         return list(range(rows))
     half = _MOST_ROWS // 2
@@ -292,10 +263,7 @@ def shown_rows(rows: int) -> list[int]:
 
 
 def with_bar(column: Column, row: int) -> tuple[str, str]:
-    """Return a value and its error bar as texts: ± and a half-width, or a range.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return a value and its error bar as texts: ± and a half-width, or a range."""
     cell = column.cell(row)
     return with_error(cell.value, cell.half_width, cell.low, cell.high)
 
@@ -353,10 +321,7 @@ _STYLE = """
 
 
 def as_html(answer: Answer) -> str:
-    """Return the table, the price and the notes.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return the table, the price and the notes."""
     rows = shown_rows(len(answer))
     head = "".join(_head(column) for column in answer.columns)
     lines = ["".join(_cell(column, row) for column in answer.columns) for row in rows]

@@ -42,8 +42,6 @@ def assert_private(
     attribute `neighbours`, or 0 and 1 if it has none. Other options go to `audit`. A correct
     mechanism fails with a probability of at most 1 - `confidence`; one that passes may still be
     broken.
-
-    Guarantee: none needed; it looks at invented data only.
     """
     from sordino.auditing import audit as run  # numpy and scipy are loaded only here
 

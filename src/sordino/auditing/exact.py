@@ -40,8 +40,6 @@ class Verified:
     being the likelier; ``least_epsilon`` the least epsilon that holds at the claimed delta for all
     pairs. ``outputs`` is the worst set, ``event`` says it in words. ``tolerance`` is how far off,
     relative to it, each probability was taken to be: 0 where the law was exact.
-
-    Guarantee: none needed; it tells about invented data only.
     """
 
     epsilon: float
@@ -134,8 +132,6 @@ def verify_law(
     ...     verify_law(coin, [(0, 1)], epsilon=1).verdict,
     ... )
     ('holds', 'violation')
-
-    Guarantee: none needed; it looks at invented data only.
     """
     price, slack = _read_epsilon(epsilon), probability_or_zero("delta", delta)
     if not callable(law):
@@ -186,8 +182,6 @@ def verify_gaussian(
     >>> found = verify_gaussian(sigma=textbook, sensitivity=1, epsilon=20, delta=1e-5)
     >>> found.verdict, round(found.least_delta, 6)
     ('violation', 0.001527)
-
-    Guarantee: none needed; public inputs only.
     """
     width, length = positive("sigma", sigma), positive("sensitivity", sensitivity)
     price, slack = _read_epsilon(epsilon), probability_or_zero("delta", delta)

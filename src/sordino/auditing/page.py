@@ -43,10 +43,7 @@ _HEAD = ("what", "looked at", "promised epsilon, delta", "found at least", "exac
 
 
 def page(title: str, facts: Iterable[tuple[str, str]], outcomes: Sequence[Outcome]) -> str:
-    """Return a page that needs no other file.
-
-    Guarantee: none needed; audits look at invented data only.
-    """
+    """Return a page that needs no other file."""
     parts = [
         f"<h1>{_text(title)}</h1>",
         _facts(facts),
@@ -63,10 +60,7 @@ def page(title: str, facts: Iterable[tuple[str, str]], outcomes: Sequence[Outcom
 
 
 def facts_of(report: Report) -> list[tuple[str, str]]:
-    """Return what there is to say of a report, name by name.
-
-    Guarantee: none needed; a report tells about invented data only.
-    """
+    """Return what there is to say of a report, name by name."""
     first, other = (shown(report.of(side)) for side in report.order)
     (often, seldom), (runs, others) = report.hits, report.tested
     promised = f"epsilon {report.epsilon:.6g}"

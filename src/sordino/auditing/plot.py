@@ -53,10 +53,7 @@ class Cells:
 
 
 def plot(report: Report, path: str | PathLike[str] | None = None) -> Any:
-    """Draw an audit and return the figure; with a path, save it there as well.
-
-    Guarantee: none needed; an audit looks at invented data only.
-    """
+    """Draw an audit and return the figure; with a path, save it there as well."""
     try:
         from matplotlib.figure import Figure  # an extra
     except ImportError:
@@ -69,10 +66,7 @@ def plot(report: Report, path: str | PathLike[str] | None = None) -> Any:
 
 
 def svg(report: Report) -> str:
-    """Draw an audit as a piece of SVG, to be put into a page.
-
-    Guarantee: none needed; an audit looks at invented data only.
-    """
+    """Draw an audit as a piece of SVG, to be put into a page."""
     drawn = io.StringIO()
     _save(plot(report), drawn, format="svg", metadata={"Date": None})
     text = drawn.getvalue()
@@ -80,10 +74,7 @@ def svg(report: Report) -> str:
 
 
 def draw(report: Report, axes: Any) -> None:
-    """Draw an audit on axes of matplotlib.
-
-    Guarantee: none needed; an audit looks at invented data only.
-    """
+    """Draw an audit on axes of matplotlib."""
     cells = cells_of(report)
     first, other = cells.shares
     least = _least(cells)
@@ -116,10 +107,7 @@ def draw(report: Report, axes: Any) -> None:
 
 
 def cells_of(report: Report) -> Cells:
-    """Sort the outputs that a report kept into cells.
-
-    Guarantee: none needed; an audit looks at invented data only.
-    """
+    """Sort the outputs that a report kept into cells."""
     if report.sample is None or not all(len(side) for side in report.sample):
         raise ValueError("this audit kept no outputs to draw")
     turned = 1 if report.order[0] == "x" else -1

@@ -42,8 +42,6 @@ def replay_question(
     of the answer, errors, and how far the exact integers moved with the shift that the plan
     declares. An error that both give alike is raised. ``salt`` is what sampling of a person's rows
     starts from; it is the same on both.
-
-    Guarantee: none needed; it looks at invented data only.
     """
     price = positive("epsilon", epsilon)
     tables, second = ({}, y) if isinstance(y, Catalog) else (y, x)

@@ -41,8 +41,6 @@ class Report:
     ``sample`` holds some outputs of x and of y as numbers (``axis`` names them) or, if they are no
     numbers, as words; ``edges`` and ``inside`` say which numbers belong to the event, where that
     is a set of them, and ``members`` which outputs of the sample do.
-
-    Guarantee: none needed; it holds what a mechanism made of invented data.
     """
 
     epsilon: float
@@ -142,8 +140,6 @@ def shown(value: object) -> str:
     ('3', 200)
     >>> shown(list(range(1000)))
     'list of 1,000: [0, 1, 2, ..., 999]'
-
-    Guarantee: none needed; it shows an invented input.
     """
     text = " ".join(repr(value).split())
     if len(text) > _LONGEST and isinstance(value, (list, tuple)) and len(value) > _FEW:
@@ -154,10 +150,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One line of a list of audits: sampled, verified from the law, replayed, or all of it.
-
-    Guarantee: none needed; it tells about invented data only.
-    """
+    """One line of a list of audits: sampled, verified from the law, replayed, or all of it."""
 
     name: str
     report: Report | None = None

@@ -104,10 +104,7 @@ class Contributions:
         return self._most_steps * self.grid
 
     def limits(self, *, neighbours: str) -> Units:
-        """Return the promise that holds for rows and amounts, to find sensitivities from.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the promise that holds for rows and amounts, to find sensitivities from."""
         return Units(
             neighbours=neighbours, groups=self.groups, rows=self.most_rows, amount=self.most_amount
         )
@@ -117,8 +114,6 @@ class Contributions:
 
         Noisy integers times ``grid`` of the original are in the unit of the bounds again. Integers
         are released in any number, reals only 65,536 at a time.
-
-        Guarantee: as for Contributions.
         """
         return replace(self, whole=True, grid=Fraction(1))
 

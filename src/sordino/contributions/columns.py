@@ -45,10 +45,7 @@ _GOLDEN, _OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 def factorise(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Places]:
-    """Return the distinct 64-bit integers in their order, and the place of each entry among them.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the distinct 64-bit integers in their order, and each entry's place among them."""
     ordered = np.sort(codes)
     new = np.ones(codes.size, dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
@@ -60,10 +57,7 @@ def factorise(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Places]:
 
 
 def places_of(codes: Codes, distinct: Codes) -> Places | None:
-    """Return the place of each code among the distinct ones, or None if their hashes are too alike.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the place of each code among the distinct ones, or None if hashes are too alike."""
     bits = max((4 * distinct.size - 1).bit_length(), 1)
     table = _fill(distinct, bits)
     if table is None:
@@ -128,8 +122,6 @@ class Identity(NamedTuple):
     """An identifier that can be compared with every other one; by kind, then by content.
 
     ``content`` is a number, bytes, a text or the attoseconds since 1970.
-
-    Guarantee: none needed; private, as the data is.
     """
 
     kind: int
@@ -144,7 +136,7 @@ def identify(x: object) -> Identity | None:
     >>> identify("a"), identify(True) == identify(1.0), identify(1) == identify("1"), identify(None)
     (Identity(kind=2, content='a'), True, False, None)
 
-    Guarantee: none needed; private, as the data is. Messages speak of types only.
+    Messages speak of types only.
     """
     if isinstance(x, str):
         return Identity(TEXT, str.__str__(x))
@@ -164,8 +156,6 @@ def given_back(identity: Identity) -> object:
 
     >>> given_back(identify(1.0)), given_back(identify(np.datetime64("2020-01-01T00", "h")))
     (1, np.datetime64('2020-01-01'))
-
-    Guarantee: none needed; private, as the data is.
     """
     content = identity.content
     if identity.kind == MOMENT:
@@ -179,10 +169,7 @@ def given_back(identity: Identity) -> object:
 
 
 def words_of(identities: Iterable[Identity], secret: bytes) -> Words:
-    """Return what is hashed for each identity: a whole number itself, or else a keyed digest.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return what is hashed for each identity: a whole number itself, or else a keyed digest."""
     listed = list(identities)
     words = np.zeros(len(listed), dtype=np.uint64)
     others = []
@@ -196,18 +183,12 @@ def words_of(identities: Iterable[Identity], secret: bytes) -> Words:
 
 
 def words_of_texts(texts: Array, secret: bytes) -> Words:
-    """Return what is hashed for an array of texts, or of bytes.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return what is hashed for an array of texts, or of bytes."""
     return digests(map(_written_text, texts.tolist()), secret)
 
 
 def column_of(entries: Iterable[object]) -> tuple[npt.NDArray[np.int64], list[Identity]]:
-    """Return the code of each entry, -1 if it is missing, and the identities in their order.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the code of each entry, -1 if it is missing, and the identities in their order."""
     found = [identify(x) for x in entries]
     ordered = sorted({identity for identity in found if identity is not None})
     code: dict[Identity | None, int] = {x: place for place, x in enumerate(ordered)}
@@ -288,8 +269,6 @@ class Column:
 
     ``distinct`` holds the identifiers by code, or is None where code + ``least`` is the identifier.
     ``present`` tells which rows have one, and is None if all have.
-
-    Guarantee: none needed; a view of the data, which does not leave the program.
     """
 
     codes: Words
@@ -301,28 +280,19 @@ class Column:
     _words: Words | None
 
     def identifiers(self, codes: Words) -> Array:
-        """Return the identifiers that belong to codes.
-
-        Guarantee: none needed; private, as the data is.
-        """
+        """Return the identifiers that belong to codes."""
         if self.distinct is not None:
             return self.distinct[codes.astype(np.intp)]
         return self._integers(codes).view(_wide(self.kind)).astype(self.kind)
 
     def words(self, codes: Words) -> Words:
-        """Return what is hashed: the integer itself, or the digest of another identifier.
-
-        Guarantee: none needed; private, as the data is.
-        """
+        """Return what is hashed: the integer itself, or the digest of another identifier."""
         if self._words is not None:
             return self._words[codes.astype(np.intp)]
         return self._integers(codes)
 
     def find(self, wanted: Identity) -> int | None:
-        """Return the code of an identifier, or None if the column does not have it.
-
-        Guarantee: none needed; private, as the data is.
-        """
+        """Return the code of an identifier, or None if the column does not have it."""
         if self.distinct is None:
             if wanted.kind != NUMBER or not isinstance(wanted.content, int):
                 return None
@@ -333,10 +303,7 @@ class Column:
         return place if found else None
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Column:
-        """Return the column without the other rows.
-
-        Guarantee: none needed; private, as the data is.
-        """
+        """Return the column without the other rows."""
         return replace(self, codes=self.codes[rows], present=None)
 
     def _integers(self, codes: Words) -> Words:
@@ -346,7 +313,7 @@ class Column:
 def read_column(name: str, values: object, secret: bytes, *, dense: bool = False) -> Column:
     """Read a column of identifiers; ``dense`` asks for codes that a table can be indexed by.
 
-    Guarantee: none needed; private, as the data is. Messages speak of types only.
+    Messages speak of types only.
     """
     array = read_entries(name, values)
     if array.dtype.kind == "O":
@@ -423,7 +390,7 @@ def read_numbers(values: object, *, exponent: int, missing: int) -> Integers:
     among them, count as 2**62 steps, and what is missing, NaN too, counts as ``missing``. A number
     is read alike whatever its type is and whatever stands beside it.
 
-    Guarantee: none needed; each number is read by itself. Messages speak of types only.
+    Messages speak of types only.
     """
     array = read_entries("values", values)
     if array.dtype.kind == "O" or array.dtype.itemsize > 8:
@@ -498,8 +465,6 @@ def on_grid(low: Fraction, high: Fraction, exponent: int) -> tuple[int, int]:
 
     >>> on_grid(Fraction(-3, 2), Fraction(3, 2), 0), on_grid(Fraction(1, 3), Fraction(1, 3), 0)
     ((-1, 1), (0, 0))
-
-    Guarantee: none needed; public inputs only.
     """
     step = Fraction(2) ** exponent
     first, last = -(-low // step), high // step

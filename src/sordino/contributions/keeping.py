@@ -22,10 +22,7 @@ _SPARE = 4  # so many times as many places as entries may a table have
 
 
 class Runs(NamedTuple):
-    """The distinct pairs of a unit and a key, in their order, and how many rows each has.
-
-    Guarantee: none needed; a view of the data, which does not leave the program.
-    """
+    """The distinct pairs of a unit and a key, in their order, and how many rows each has."""
 
     units: Words
     keys: Words
@@ -35,10 +32,7 @@ class Runs(NamedTuple):
 def runs_of(
     units: Words, span: int, keys: Words, *, sort: bool
 ) -> tuple[Runs, npt.NDArray[np.intp] | slice]:
-    """Return the runs, and with ``sort`` the order that sorts the rows by unit and key.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the runs, and with ``sort`` the order that sorts the rows by unit and key."""
     if units.size == 0:
         nothing = np.empty(0, dtype=np.uint64)
         return Runs(nothing, nothing, nothing.astype(np.int64)), slice(None)
@@ -62,10 +56,7 @@ def runs_of(
 
 
 def distinct_of(codes: Words) -> tuple[Words, npt.NDArray[np.intp]]:
-    """Return the distinct codes in their order, and the place of each entry's code among them.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the distinct codes in their order, and the place of each entry's code among them."""
     if codes.size:
         least = codes.min()
         span = int(codes.max()) - int(least) + 1
@@ -78,10 +69,7 @@ def distinct_of(codes: Words) -> tuple[Words, npt.NDArray[np.intp]]:
 
 
 def add_by_place(places: npt.NDArray[np.intp], numbers: Integers, size: int) -> npt.NDArray[Any]:
-    """Add up the numbers of each place from 0 to ``size - 1``, exactly.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Add up the numbers of each place from 0 to ``size - 1``, exactly."""
     largest = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
     if largest * numbers.size < _EXACT:
         return np.bincount(places, weights=numbers, minlength=size).astype(np.int64)
@@ -95,8 +83,6 @@ def add_up(
     """Add up runs of ``counts`` numbers each, exactly; with bounds, clamp the sums to them.
 
     Without bounds, sums beyond 64 bits make the result an array of Python integers.
-
-    Guarantee: none needed; private, as the data is.
     """
     ends = np.cumsum(counts)
     used = np.flatnonzero(counts)
@@ -136,8 +122,6 @@ def candidates(unit: Column, key: Column, groups: int, secret: bytes) -> Places:
     Unit and hash are packed into one word, with fewer bits of the hash than there are: two keys of
     a unit that agree in those bits count as one here, so that too many rows may pass, never too
     few. Sorting single words is many times as fast as sorting pairs.
-
-    Guarantee: none needed; private, as the data is.
     """
     if unit.codes.size == 0:
         return np.empty(0, dtype=np.intp)
@@ -169,10 +153,7 @@ def _hash_bits(span: int) -> int:
 
 
 def settle(runs: Runs, unit: Column, key: Column, groups: int, secret: bytes) -> Places:
-    """Return the entries to keep: of a unit with too many, the first by hash, then by key.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the entries to keep: of a unit with too many, the first by hash, then by key."""
     if runs.units.size == 0:
         return np.empty(0, dtype=np.intp)
     first = np.flatnonzero(np.concatenate([[True], runs.units[1:] != runs.units[:-1]]))
@@ -199,8 +180,6 @@ def surplus(numbers: Integers, owners: Places, pairs: Words, rows: int, secret: 
 
     Rows have no names, so equal values are numbered, in any order: the multiset that is kept is the
     same for all of them.
-
-    Guarantee: none needed; private, as the data is.
     """
     order = np.lexsort((numbers, owners))
     numbers, pairs = numbers[order], pairs[order]  # owners stay as they are

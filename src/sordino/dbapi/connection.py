@@ -21,8 +21,6 @@ class Connection:
 
     ``session`` is the session itself, to ask for ``session.budget`` or ``session.explain``.
     Threads may share a connection, each with cursors of its own.
-
-    Guarantee: as for Session.
     """
 
     Warning = errors.Warning
@@ -44,10 +42,7 @@ class Connection:
         self._closed = False
 
     def cursor(self) -> Cursor:
-        """Return a new cursor.
-
-        Guarantee: as for Session.
-        """
+        """Return a new cursor."""
         self.check_open()
         return Cursor(self)
 
@@ -100,8 +95,6 @@ def connect(
     followed by ``n_low`` and ``n_high``. All others are those of ``Session.ask``: the price of each
     question, by ``epsilon``, ``rho`` or ``within``, and how it is answered. For a single question
     they can be said anew in ``Cursor.execute``.
-
-    Guarantee: as for Session.
     """
     with translated():
         terms = merged({}, asked)

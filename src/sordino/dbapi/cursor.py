@@ -36,8 +36,6 @@ class Cursor:
     """Asks questions and hands out the rows of the last answer; made by ``Connection.cursor``.
 
     ``answer`` is the whole answer, with error bars, price and receipt.
-
-    Guarantee: as for Session.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -53,8 +51,6 @@ class Cursor:
 
         Each ``?`` stands for one of the parameters. What is said by keywords, such as
         ``epsilon=0.2``, holds for this question in place of what the connection says.
-
-        Guarantee: as for Session; each answer costs its price once.
         """
         self._check_open()
         self._forget()
@@ -73,10 +69,7 @@ class Cursor:
 
     @property
     def answer(self) -> Answer:
-        """The whole answer to the last question.
-
-        Guarantee: as for Answer.
-        """
+        """The whole answer to the last question."""
         return self._answered()
 
     @property
@@ -90,17 +83,11 @@ class Cursor:
         return -1 if self._answer is None else len(self._answer)
 
     def fetchone(self) -> Row | None:
-        """Return the next row of the answer, or None after the last one.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the next row of the answer, or None after the last one."""
         return next(iter(self.fetchmany(1)), None)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """Return the next rows of the answer, ``arraysize`` of them if no size is given.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the next rows of the answer, ``arraysize`` of them if no size is given."""
         self._check_open()
         self._answered()
         many = self.arraysize if size is None else size
@@ -111,10 +98,7 @@ class Cursor:
         return found
 
     def fetchall(self) -> list[Row]:
-        """Return the rows of the answer that were not fetched yet.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the rows of the answer that were not fetched yet."""
         return self.fetchmany(len(self._rows))
 
     def setinputsizes(self, sizes: object) -> None:

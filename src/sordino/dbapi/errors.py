@@ -14,10 +14,7 @@ class Warning(Exception):  # noqa: A001 - the name is the interface's
 
 
 class Error(Exception):
-    """What every error of a connection or a cursor is; ``__cause__`` is ours, where there is one.
-
-    Guarantee: as for ``__cause__``, whose text it has.
-    """
+    """Every error of a connection or a cursor; ``__cause__`` is ours, where there is one."""
 
 
 class InterfaceError(Error):

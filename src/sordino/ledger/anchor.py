@@ -27,10 +27,7 @@ _ANCHORS: WeakSet[Anchor] = WeakSet()
 
 
 class Anchor:
-    """The newest entry of each id space, kept in a file; processes may share it.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """The newest entry of each id space, kept in a file; processes may share it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -41,10 +38,7 @@ class Anchor:
         _ANCHORS.add(self)
 
     def all(self) -> dict[str, Seen]:
-        """Return the newest entries that were seen, by id space.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Return the newest entries that were seen, by id space."""
         try:
             found = sorted(self._read().values(), key=lambda seen: seen.number)
         except FileNotFoundError:
@@ -54,10 +48,7 @@ class Anchor:
         return {seen.people: seen for seen in found}
 
     def write(self, seen: Seen) -> Seen | None:
-        """Remember an entry that is durable; if there is another one as new, return that.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Remember an entry that is durable; if there is another one as new, return that."""
         try:
             with self._lock:
                 file = self._opened() if self._file < 0 else self._file
@@ -69,10 +60,7 @@ class Anchor:
             raise self._unwritten(error) from None
 
     def ready(self) -> None:
-        """Open the file for writing, or say why that cannot be.
-
-        Guarantee: none needed.
-        """
+        """Open the file for writing, or say why that cannot be."""
         if self._file >= 0:
             return
         try:
@@ -82,20 +70,14 @@ class Anchor:
             raise self._unwritten(error) from None
 
     def close(self) -> None:
-        """Let go of the file.
-
-        Guarantee: none needed.
-        """
+        """Let go of the file."""
         with self._lock:
             if self._file >= 0:
                 os.close(self._file)
             self._file = -1
 
     def begin_anew(self) -> None:
-        """Forget the file and the lock of the process that this one was forked from.
-
-        Guarantee: none needed.
-        """
+        """Forget the file and the lock of the process that this one was forked from."""
         self._file = -1
         self._lock = Lock()  # another thread may have held the old one, and is not here
 

@@ -15,8 +15,6 @@ class Chain:
 
     It remembers, for as long as the process lives, the newest entry of every id space, and so does
     the anchor for longer. An entry is checked by its hash when it is first met.
-
-    Guarantee: none needed; it depends on what was spent alone.
     """
 
     def __init__(self, identity: str, digest: Digest, anchor: Anchor | None) -> None:
@@ -31,10 +29,7 @@ class Chain:
         self._lacking: Seen | None = None  # an entry that is only in another copy
 
     def last(self, pages: Pages, people: str) -> Entry | None:
-        """Return the newest entry of an id space, or None if it was not opened.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Return the newest entry of an id space, or None if it was not opened."""
         known = self._seen.get(people)
         if known is not None and pages.head(people) == (known.number, known.hash):
             return known
@@ -52,10 +47,7 @@ class Chain:
         return last
 
     def currency(self, pages: Pages, people: str) -> str:
-        """Return the currency of an id space, or nothing if it was not opened; it never changes.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the currency of an id space, or nothing if it was not opened; it never changes."""
         found = self._currencies.get(people)
         if found is None:
             found = pages.currency(people) or ""
@@ -64,17 +56,11 @@ class Chain:
         return found
 
     def known(self, people: str, who: str) -> tuple[Entry | None, Entry | None]:
-        """Return the newest entries that were met, in all and of an analyst; there may be newer.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Return the newest entries that were met, in all and of an analyst; there may be newer."""
         return self._seen.get(people), self._own.get((people, who))
 
     def own(self, pages: Pages, last: Entry, who: str) -> Entry | None:
-        """Return the newest entry about an analyst, or None.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Return the newest entry about an analyst, or None."""
         if last.who == who:
             return last
         own, known = pages.last_of(last.people, who), self._own.get((last.people, who))
@@ -92,10 +78,7 @@ class Chain:
     def append(
         self, pages: Pages, draft: Entry, last: Entry | None, body: bytes | None = None
     ) -> Entry:
-        """Add an entry with its hash, that of an answer with its bytes, and return it.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Add an entry with its hash, that of an answer with its bytes, and return it."""
         check_plain(draft)
         before = self.first(pages, draft.people) if last is None else last.hash
         entry = hashed(draft, before, self.digest)
@@ -105,10 +88,7 @@ class Chain:
     def follow(
         self, store: Store, draft: Entry, last: Entry, body: bytes | None = None
     ) -> Entry | None:
-        """Add an entry with its hash if ``last`` is the newest, and return it; else return None.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Add an entry with its hash if ``last`` is the newest, and return it; else return None."""
         self.ready()
         entry = hashed(draft, last.hash, self.digest)
         try:
@@ -118,10 +98,7 @@ class Chain:
             raise
 
     def ready(self) -> None:
-        """Refuse to go on in one of two copies, or if the anchor could not be written.
-
-        Guarantee: none needed.
-        """
+        """Refuse to go on in one of two copies, or if the anchor could not be written."""
         if self._lacking is not None:
             raise LedgerError(
                 f"entry {self._lacking.number} of {self._lacking.people!r} is not in this ledger, "
@@ -132,10 +109,7 @@ class Chain:
             self._anchor.ready()
 
     def saw(self, entry: Entry, store: Store) -> None:
-        """Remember an entry that is durable; refuse to go on if the anchor knows of other ones.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Remember an entry that is durable; refuse to go on if the anchor knows of other ones."""
         known = self._seen.get(entry.people)
         if known is None or known.number < entry.number:
             self._seen[entry.people] = entry
@@ -157,10 +131,7 @@ class Chain:
             self.ready()
 
     def check(self, pages: Pages, seen: Seen) -> None:
-        """Refuse to go on if an entry that was seen is not there.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Refuse to go on if an entry that was seen is not there."""
         found = pages.entry(seen.people, seen.number)
         if found is None or found.hash != seen.head:
             raise LedgerError(
@@ -170,10 +141,7 @@ class Chain:
             )
 
     def check_hash(self, pages: Pages, entry: Entry) -> None:
-        """Refuse an entry whose hash is not that of what it says.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Refuse an entry whose hash is not that of what it says."""
         try:
             if entry.number == 1:
                 before = self.first(pages, entry.people)
@@ -190,16 +158,10 @@ class Chain:
             )
 
     def first(self, pages: Pages, people: str) -> str:
-        """Return what stands before the first entry of an id space.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return what stands before the first entry of an id space."""
         return first_hash(self.identity, people, self.currency(pages, people), self.digest)
 
     def close(self) -> None:
-        """Let go of the anchor.
-
-        Guarantee: none needed.
-        """
+        """Let go of the anchor."""
         if self._anchor is not None:
             self._anchor.close()

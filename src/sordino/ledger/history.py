@@ -20,10 +20,7 @@ _AT_ONCE = 1_000  # entries
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """An amount of the budget, and one of the delta for discovering keys.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """An amount of the budget, and one of the delta for discovering keys."""
 
     price: Price
     delta: Fraction
@@ -34,8 +31,6 @@ class Part:
     """How one analyst stands: what they have spent, may spend, and may still spend.
 
     ``most`` is None if they have no limit of their own, and ``kept`` is what nobody else may spend.
-
-    Guarantee: none needed; it depends on what was spent alone.
     """
 
     who: str
@@ -51,8 +46,6 @@ class Standing:
 
     ``held`` is kept for analysts who have not spent it, ``question`` the most for one question, and
     ``others`` what an analyst without a share may spend.
-
-    Guarantee: none needed; it depends on what was spent alone.
     """
 
     people: str
@@ -65,19 +58,13 @@ class Standing:
 
     @property
     def left(self) -> Sum:
-        """What may still be spent by all together.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """What may still be spent by all together."""
         nanos = max(0, self.cap.price.nanos - self.spent.price.nanos)
         delta = max(Fraction(0), self.cap.delta - self.spent.delta)
         return Sum(Price(self.cap.price.currency, nanos), delta)
 
     def part(self, who: str) -> Part | None:
-        """Return how an analyst stands, or None if they are neither named nor have spent anything.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Return how an analyst stands, or None if neither named nor charged before."""
         return next((part for part in self.parts if part.who == who), None)
 
 
@@ -88,8 +75,6 @@ def entries(
 
     They are those there are at the beginning. They are read part by part, so that others may go on
     writing, and nothing that was read can change meanwhile.
-
-    Guarantee: none needed; it depends on what was spent alone.
     """
     for space in currencies(ledger):
         if people in (None, space):
@@ -101,10 +86,7 @@ def entries(
 
 
 def with_answers(ledger: Ledger) -> Iterator[tuple[Entry, bytes | None]]:
-    """Return all entries, each with the bytes of the answer that it speaks of.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return all entries, each with the bytes of the answer that it speaks of."""
     for entry in entries(ledger):
         if entry.kind != "answer":
             yield entry, None
@@ -115,19 +97,13 @@ def with_answers(ledger: Ledger) -> Iterator[tuple[Entry, bytes | None]]:
 
 
 def currencies(ledger: Ledger) -> dict[str, Currency]:
-    """Return what each id space of a ledger counts in, sorted by name.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return what each id space of a ledger counts in, sorted by name."""
     with ledger.store.read() as pages:
         return {people: read_currency(kept) for people, kept in sorted(pages.spaces().items())}
 
 
 def standing(ledger: Ledger, *, who: str | None = None) -> tuple[Standing, ...]:
-    """Return how every id space stands, sorted by name; ``who`` is listed in any case.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """Return how every id space stands, sorted by name; ``who`` is listed in any case."""
     found = []
     with ledger.store.read() as pages:
         spaces = pages.spaces()

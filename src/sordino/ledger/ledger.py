@@ -134,8 +134,6 @@ class Ledger:
         """Charge a loss and a slack together, durably, or raise BudgetExceeded and charge nothing.
 
         What a loss has of delta itself is added to the slack.
-
-        Guarantee: as for Ledger.
         """
         wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
         return self._charge_anew(plain(people), wanted, None)
@@ -157,8 +155,6 @@ class Ledger:
         has no answer yet and costs the same; only else is something charged, as ``charge`` does.
         An answer that is not ``readable`` is paid for again. However many processes ask at once,
         they are given the same receipt, and ``record`` takes one answer for it.
-
-        Guarantee: as for Ledger.
         """
         wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
         return self._charge_anew(plain(people), wanted, readable)
@@ -174,10 +170,7 @@ class Ledger:
         data: str,
         readable: Callable[[bytes], bool],
     ) -> Receipt | bytes | None:
-        """Return what ``obtain`` has without a new charge, or None where it would charge.
-
-        Guarantee: none needed; an answer is already private, and a charge was made before.
-        """
+        """Return what ``obtain`` has without a new charge, or None where it would charge."""
         wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
         with self.store.read() as pages:
             self.chain.last(pages, people)
@@ -267,10 +260,7 @@ class Ledger:
         )
 
     def record(self, receipt: Receipt, body: bytes) -> None:
-        """Keep the answer of a charge, durably; a second one raises AnsweredError.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Keep the answer of a charge, durably; a second one raises AnsweredError."""
         if not isinstance(body, bytes):
             raise TypeError(f"an answer is recorded as bytes, not as {type(body).__name__}")
         entry = self._record_at_once(receipt, body)
@@ -292,20 +282,14 @@ class Ledger:
         self.chain.saw(entry, self.store)
 
     def recorded(self, receipt: Receipt) -> bytes | None:
-        """Return the answer of a charge, or None if none was recorded.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the answer of a charge, or None if none was recorded."""
         with self.store.read() as pages:
             charge = self._charge_of(pages, self.chain.last(pages, receipt.people), receipt)
             answer = None if charge is None else pages.answer_of(charge)
             return None if answer is None else self._body(pages, answer)
 
     def find(self, people: str, *, who: str, plan: str, data: str) -> bytes | None:
-        """Return the stored answer of an analyst to a plan on a version of the data, or None.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the stored answer of an analyst to a plan on a version of the data, or None."""
         with self.store.read() as pages:
             self.chain.last(pages, people)
             answer = pages.answer_to(people, who, plan, data)
@@ -330,10 +314,7 @@ class Ledger:
         return charge if charge is not None and charge.hash == receipt.head else None
 
     def left(self, people: str, who: str) -> tuple[Price, Fraction]:
-        """Return what an analyst may still spend: of the budget, and of the delta for failures.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Return what an analyst may still spend: of the budget, and of the delta for failures."""
         terms = self._terms(people)
         with self.store.read() as pages:
             last = self.chain.last(pages, people)
@@ -345,27 +326,18 @@ class Ledger:
         return terms.price(found.nanos), _slack(found.slack)
 
     def hold_to(self, seen: Seen) -> None:
-        """Refuse to go on if an entry that somebody has seen is not there.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Refuse to go on if an entry that somebody has seen is not there."""
         with self.store.read() as pages:
             self.chain.check(pages, seen)
 
     def heads(self) -> tuple[Seen, ...]:
-        """Return the newest entry of every id space.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """Return the newest entry of every id space."""
         with self.store.read() as pages:
             found = [self.chain.last(pages, people) for people in sorted(pages.spaces())]
         return tuple(Seen(last.people, last.number, last.hash) for last in found if last)
 
     def check_terms(self) -> None:
-        """Refuse terms that are not those on record.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Refuse terms that are not those on record."""
         with self.store.read() as pages:
             for people, terms in self.terms.items():
                 last = self.chain.last(pages, people)
@@ -402,10 +374,7 @@ class Ledger:
         return made
 
     def close(self) -> None:
-        """Let go of files and connections.
-
-        Guarantee: none needed.
-        """
+        """Let go of files and connections."""
         self.store.close()
         self.chain.close()
 
@@ -554,10 +523,7 @@ def _text(text: str) -> str:
 
 
 def check_name(who: str) -> str:
-    """Return the name of an analyst as plain text, if it can be one.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the name of an analyst as plain text, if it can be one."""
     good = isinstance(who, str) and who.strip() == who and who.isprintable()
     if not good or not 0 < len(who) <= _LONGEST_NAME:
         raise ValueError(f"an analyst has a name of 1 to {_LONGEST_NAME} letters, got {who!r}")

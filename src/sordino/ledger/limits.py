@@ -17,20 +17,14 @@ _CLOSED = (
 
 
 def open_space(chain: Chain, pages: Pages, people: str, terms: Terms, note: Note) -> list[Entry]:
-    """Begin an id space: its limits, and a share for each analyst that has one.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Begin an id space: its limits, and a share for each analyst that has one."""
     pages.add_space(people, write_currency(terms.budget.currency))
     made = [chain.append(pages, rules.opened(people, terms.caps, note), None)]
     return made + _share_out(chain, pages, made[0], terms, note)
 
 
 def amend_space(chain: Chain, pages: Pages, last: Entry, terms: Terms, note: Note) -> list[Entry]:
-    """Add the entries that make the ledger state the same limits as the terms; maybe none.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Add the entries that make the ledger state the same limits as the terms; maybe none."""
     made = []
     if _limits(last) != _limits(rules.opened(last.people, terms.caps, note)):
         last = chain.append(pages, rules.limited(last, terms.caps, note), last)
@@ -39,10 +33,7 @@ def amend_space(chain: Chain, pages: Pages, last: Entry, terms: Terms, note: Not
 
 
 def differences(pages: Pages, last: Entry, terms: Terms) -> list[str]:
-    """Say which limits the ledger and the terms state differently.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say which limits the ledger and the terms state differently."""
     stated = rules.opened(last.people, terms.caps, Note(""))
     found = []
     if (last.cap, last.cap_slack) != (stated.cap, stated.cap_slack):

@@ -24,8 +24,6 @@ def open_ledger(catalog: Catalog, book: Book | None, *, held_to: Seen | None = N
     """Open the ledger of a catalog, and make it if it is not there; None is one in memory.
 
     A ledger that does not have an entry which it is held to is refused, and none is made.
-
-    Guarantee: as for Ledger.
     """
     terms = terms_of(catalog)
     if book is None:
@@ -54,10 +52,7 @@ def _held(ledger: Ledger, seen: Seen | None) -> Ledger:
 
 
 def open_store(place: Path | str, *, keyed: bool) -> Store:
-    """Open the place where a ledger is kept, or make it.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Open the place where a ledger is kept, or make it."""
     if isinstance(place, Path):
         return SqliteStore(place, keyed=keyed)
     from sordino.ledger.stores.postgres.store import PostgresStore  # psycopg is an extra
@@ -66,10 +61,7 @@ def open_store(place: Path | str, *, keyed: bool) -> Store:
 
 
 def book_at(place: str | Path) -> Book:
-    """Return the book of a ledger at a place, with an anchor beside a file.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the book of a ledger at a place, with an anchor beside a file."""
     if isinstance(place, str) and place.startswith(_ADDRESSES):
         return Book(place)
     path = Path(place)
@@ -77,10 +69,7 @@ def book_at(place: str | Path) -> Book:
 
 
 def read_key(path: Path) -> bytes:
-    """Read the owner's key from a file; white space at its ends does not count.
-
-    Guarantee: none needed; the key is not about any person.
-    """
+    """Read the owner's key from a file; white space at its ends does not count."""
     try:
         key = path.read_bytes().strip()
     except OSError as error:
@@ -94,10 +83,7 @@ def read_key(path: Path) -> bytes:
 
 
 def check_never_made(anchor: Anchor, path: Path) -> None:
-    """Refuse to begin anew where there has been a ledger.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """Refuse to begin anew where there has been a ledger."""
     seen = anchor.all()
     if seen:
         newest = max(seen.values(), key=lambda one: one.number)

@@ -17,10 +17,7 @@ from sordino.privacy.currency import Currency, Price
 
 
 class Note(NamedTuple):
-    """When an entry was made, and, of a change of limits, by whom and why.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """When an entry was made, and, of a change of limits, by whom and why."""
 
     at: str
     by: str = ""
@@ -28,10 +25,7 @@ class Note(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What somebody wants to be charged for: a price, of what plan, on which version of the data.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """What somebody is to be charged for: a price, of what plan, on which version of the data."""
 
     who: str
     price: int
@@ -46,10 +40,7 @@ Own: TypeAlias = "tuple[int | None, int | None, int, int, int, int]"
 
 
 def opened(people: str, caps: Caps, note: Note) -> Entry:
-    """Return the first entry of an id space.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the first entry of an id space."""
     others = caps.others
     return Entry(
         people=people,
@@ -85,10 +76,7 @@ def opened(people: str, caps: Caps, note: Note) -> Entry:
 
 
 def limited(last: Entry, caps: Caps, note: Note) -> Entry:
-    """Return the entry that changes what may be spent in all, on one question, and by others.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the entry that changes what may be spent in all, on one question, and by others."""
     return opened(last.people, caps, note)._replace(
         number=last.number + 1,
         kind="limits",
@@ -100,10 +88,7 @@ def limited(last: Entry, caps: Caps, note: Note) -> Entry:
 
 
 def shared(last: Entry, own: Entry | None, share: Share, note: Note) -> Entry:
-    """Return the entry that changes what an analyst may spend and what is kept for them.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the entry that changes what an analyst may spend and what is kept for them."""
     before, most = _NONE if own is None else own.own, share.most
     limit = (None, None) if most is None else (most.nanos, most.slack)
     after = *limit, share.kept.nanos, share.kept.slack, *before[4:]
@@ -140,20 +125,14 @@ def charged(
 
 
 def answered(last: Entry, own: Entry | None, charge: Entry, body: str, note: Note) -> Entry:
-    """Return the entry of the answer that a charge paid for.
-
-    Guarantee: none needed; an answer is already private.
-    """
+    """Return the entry of the answer that a charge paid for."""
     same = _NONE if own is None else own.own
     paid = Wanted(charge.who, 0, 0, charge.plan, charge.data)
     return _next(last, "answer", note, paid, same, charge=charge.number, body=body)
 
 
 def room(last: Entry, own: Entry | None) -> Amount:
-    """Return the most that an analyst may still spend.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """Return the most that an analyst may still spend."""
     share, share_slack, kept, kept_slack, used, used_slack = _NONE if own is None else own.own
     if share is None:
         share, share_slack = last.others, last.others_slack

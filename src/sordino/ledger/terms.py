@@ -15,19 +15,13 @@ from sordino.privacy.currency import Price
 
 
 class Amount(NamedTuple):
-    """Nano-units of a currency, and parts of 10**18 of a delta for keys and other failures.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Nano-units of a currency, and parts of 10**18 of a delta for keys and other failures."""
 
     nanos: int
     slack: int
 
     def part(self, share: Fraction) -> Amount:
-        """Return a share of it, rounded down.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return a share of it, rounded down."""
         return Amount(math.floor(self.nanos * share), math.floor(self.slack * share))
 
 
@@ -36,10 +30,7 @@ NOTHING = Amount(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What may be spent in all, on one question, and by an analyst without a share; None: no limit.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """What may be spent in all, on one question, and by who has no share; None: no limit."""
 
     cap: Amount
     most: int | None = None
@@ -48,10 +39,7 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The most that an analyst may spend, and what is kept for them.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The most that an analyst may spend, and what is kept for them."""
 
     who: str
     most: Amount | None
@@ -60,36 +48,24 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the owner allows for the people of one id space.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """What the owner allows for the people of one id space."""
 
     budget: Budget
     caps: Caps
     shares: tuple[Share, ...] = ()
 
     def price(self, nanos: int) -> Price:
-        """Return so many nano-units as a price.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return so many nano-units as a price."""
         return Price(self.budget.currency, nanos)
 
 
 def terms_of(catalog: Catalog) -> dict[str, Terms]:
-    """Return the terms of every id space as the catalog states them; shares are rounded down.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the terms of every id space as the catalog states them; shares are rounded down."""
     return {plain(people): _terms(purse, catalog.analysts) for people, purse in catalog.purses}
 
 
 def slack_up(slack: Fraction) -> int:
-    """Return a delta in parts of 10**18, rounded up: what is charged.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a delta in parts of 10**18, rounded up: what is charged."""
     return math.ceil(slack * ATTO) if slack else 0
 
 

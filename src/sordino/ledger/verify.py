@@ -32,10 +32,7 @@ Told = Callable[[int, int], None]  # how many entries are done, of how many
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found to hold for an id space: all of its entries fit together.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """What was found to hold for an id space: all of its entries fit together."""
 
     people: str
     entries: int
@@ -52,8 +49,6 @@ def verify(ledger: Ledger, *, told: Told | None = None) -> tuple[Verified, ...]:
 
     All hashes are computed anew, all sums added up anew by the rules, and every answer is compared
     with its hash. What the anchor has seen was checked when the ledger was opened.
-
-    Guarantee: none needed; it depends on what was spent alone.
     """
     ledger.store.check()
     with ledger.store.read() as pages:

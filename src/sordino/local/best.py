@@ -27,8 +27,6 @@ def best(categories: object, epsilon: Number, *, most_bits: Integer | None = Non
      <optimised local hashing: 1000 categories, epsilon 1>)
     >>> round(best(1000, 1).standard_error(1_000_000), 5)
     0.00192
-
-    Guarantee: none needed; public inputs only.
     """
     found = candidates(categories, epsilon)
     if most_bits is not None:
@@ -45,10 +43,7 @@ def best(categories: object, epsilon: Number, *, most_bits: Integer | None = Non
 
 
 def candidates(categories: object, epsilon: Number) -> list[Protocol]:
-    """Return one protocol of each kind.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return one protocol of each kind."""
     labels = read_domain(categories).labels
     kinds = (Response, Hadamard, Hashing, Unary, Subset)
     return [kind(labels, epsilon=epsilon) for kind in kinds]

@@ -23,10 +23,7 @@ _BROKEN = "these bytes are no whole counts; have them sent again"
 
 
 class Reported(Protocol):
-    """What a server must know of a protocol to take its reports.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """What a server must know of a protocol to take its reports."""
 
     @property
     def fingerprint(self) -> str:
@@ -44,10 +41,7 @@ class Reported(Protocol):
 
 
 class Counted(Reported, Protocol):
-    """What a server must know of a protocol to count its reports.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """What a server must know of a protocol to count its reports."""
 
     @property
     def cells(self) -> int:
@@ -64,10 +58,7 @@ class Counted(Reported, Protocol):
 
 
 def check_reports(protocol: Reported, reports: object) -> Reports:
-    """Return reports of a protocol; anything else is refused.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Return reports of a protocol; anything else is refused."""
     if not isinstance(reports, Reports) or type(reports.data) is not np.ndarray:
         raise TypeError("a server takes the reports that a client encoded")
     if reports.protocol != protocol.fingerprint:
@@ -80,10 +71,7 @@ def check_reports(protocol: Reported, reports: object) -> Reports:
 
 
 class Counting:
-    """A server that counts: reports go in, whole numbers are kept.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """A server that counts: reports go in, whole numbers are kept."""
 
     def __init__(self, protocol: Counted) -> None:
         self._protocol = protocol
@@ -99,20 +87,14 @@ class Counting:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def add(self, reports: Reports) -> None:
-        """Count reports; none is counted if one of them is not of this protocol.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Count reports; none is counted if one of them is not of this protocol."""
         data = check_reports(self._protocol, reports).data
         fresh = np.zeros_like(self.counts)
         self._protocol.tally(data, fresh)
         self._take(fresh, len(data))
 
     def merge(self, other: Counting) -> None:
-        """Add what another server of the same protocol has counted.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Add what another server of the same protocol has counted."""
         if not isinstance(other, Counting):
             raise TypeError("only a server that counts can be merged into a server that counts")
         if other is self:
@@ -122,10 +104,7 @@ class Counting:
         self._take(other.counts, other.people)
 
     def to_bytes(self) -> bytes:
-        """Return the counts as bytes; equal counts give equal bytes.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return the counts as bytes; equal counts give equal bytes."""
         state = {
             "kind": _MARK,
             "protocol": self._protocol.fingerprint,
@@ -135,10 +114,7 @@ class Counting:
         return json.dumps(state, separators=(",", ":")).encode()
 
     def load(self, data: bytes) -> None:
-        """Add what ``to_bytes`` of a server of the same protocol wrote.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Add what ``to_bytes`` of a server of the same protocol wrote."""
         try:
             state = json.loads(data)
             if not isinstance(state, dict) or state.get("kind") != _MARK:

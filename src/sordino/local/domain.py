@@ -22,10 +22,7 @@ _ONE = (str, bytes, bool, int, float, np.generic)
 
 @dataclass(frozen=True)
 class Domain:
-    """Distinct labels, all of one kind; a number k stands for the labels 0 to k - 1.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Distinct labels, all of one kind; a number k stands for the labels 0 to k - 1."""
 
     labels: tuple[Label, ...] | range
 
@@ -33,10 +30,7 @@ class Domain:
         return len(self.labels)
 
     def codes(self, values: object) -> tuple[Codes, bool]:
-        """Return the code of each value, and whether a single value was given.
-
-        Guarantee: none needed; it stays on the device of the person.
-        """
+        """Return the code of each value, and whether a single value was given."""
         if isinstance(values, Set | Mapping):
             raise TypeError(_SHAPE)
         single = isinstance(values, _ONE) or values is None
@@ -69,10 +63,7 @@ class Domain:
         return array.astype(np.int64, copy=False)
 
     def check(self, codes: Codes) -> Codes:
-        """Return codes, if they are still those of categories: their array may be another's too.
-
-        Guarantee: none needed; it stays on the device of the person.
-        """
+        """Return codes, if they are still those of categories: their array may be another's too."""
         if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < len(self):
             raise ValueError("the values were changed while they were encoded; leave them alone")
         return codes
@@ -162,8 +153,6 @@ def read_domain(categories: object) -> Domain:
 
     >>> len(read_domain(3)), read_domain(["no", "yes"]).labels
     (3, ('no', 'yes'))
-
-    Guarantee: none needed; public inputs only.
     """
     if is_integer(categories):
         labels: tuple[Label, ...] | range = range(int(categories))

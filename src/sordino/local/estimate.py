@@ -23,10 +23,7 @@ _LONGEST = 40  # places of a label
 
 
 class Line(NamedTuple):
-    """What is estimated of one category.
-
-    Guarantee: none needed; it is made of private reports.
-    """
+    """What is estimated of one category."""
 
     label: Label
     frequency: float
@@ -42,8 +39,6 @@ class Estimate:
     ``frequencies`` are unbiased, so a rare category may come out below 0; ``projected`` gives the
     nearest numbers that are none below 0 and add up to 1. ``low`` and ``high`` hold the true
     frequency with the confidence, ``standard_errors`` are those of the reports' coins.
-
-    Guarantee: none needed; it is made of private reports.
     """
 
     labels: tuple[Label, ...]
@@ -79,16 +74,11 @@ class Estimate:
         """Return the estimate with the nearest frequencies that are a distribution.
 
         The intervals stay as they are: moving nearer to what is possible does not move the truth.
-
-        Guarantee: none needed; it is made of private reports.
         """
         return replace(self, frequencies=onto_simplex(self.frequencies), moved=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything in plain numbers and texts.
-
-        Guarantee: none needed; it is made of private reports.
-        """
+        """Return everything in plain numbers and texts."""
         return {
             "people": self.people,
             "confidence": self.confidence,
@@ -98,10 +88,7 @@ class Estimate:
         }
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
-        """Draw the frequencies with their intervals and return the figure; with a path, save it.
-
-        Guarantee: none needed; it is made of private reports.
-        """
+        """Draw the frequencies with their intervals and return the figure; with a path, save it."""
         from sordino.local.plot import draw_estimate
 
         return draw_estimate(self, path)
@@ -144,8 +131,6 @@ def onto_simplex(values: Floats) -> Floats:
 
     >>> onto_simplex(np.array([0.7, 0.5, -0.1])).round(6).tolist()
     [0.6, 0.4, 0.0]
-
-    Guarantee: none needed; it is made of private reports.
     """
     order = np.sort(values)[::-1]
     excess = (np.cumsum(order) - 1) / np.arange(1, values.size + 1)
@@ -165,8 +150,6 @@ def sure(confidence: float) -> str:
 
     >>> sure(0.95), sure(1.0)
     ('0.95', '0.9999999999999999')
-
-    Guarantee: none needed; public inputs only.
     """
     return repr(min(confidence, math.nextafter(1.0, 0.0)))
 
@@ -182,8 +165,6 @@ def written_down(limit: float | Fraction, places: int) -> str:
 
     >>> written_down(2.718, 2), written_down(-2.718, 2), written_down(-0.0, 1)
     ('2.71', '-2.72', '0.0')
-
-    Guarantee: none needed; it is made of private reports.
     """
     return _placed(math.floor(Fraction(limit) * 10**places), places)
 
@@ -193,8 +174,6 @@ def written_up(limit: float | Fraction, places: int) -> str:
 
     >>> written_up(2.718, 2), written_up(-2.718, 2), written_up(-0.001, 1)
     ('2.72', '-2.71', '0.0')
-
-    Guarantee: none needed; it is made of private reports.
     """
     return _placed(math.ceil(Fraction(limit) * 10**places), places)
 

@@ -28,8 +28,6 @@ class Hadamard(Protocol):
     >>> protocol = Hadamard(100, epsilon=1)
     >>> protocol.report_bits, round(float(protocol.variance()), 6)
     (7, 4.682694)
-
-    Guarantee: as for Protocol.
     """
 
     words = "Hadamard response"
@@ -49,10 +47,7 @@ class Hadamard(Protocol):
         return 1 << self.report_bits
 
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
-        """Return a number for each code: any one, with its lowest common bit set to rights.
-
-        Guarantee: as for Protocol.
-        """
+        """Return a number for each code: any one, with its lowest common bit set to rights."""
         bits = system()
         marks = codes + 1
         drawn = below_many(self.cells, codes.size, bits)
@@ -62,39 +57,24 @@ class Hadamard(Protocol):
         return drawn.astype(number_of(self.cells))
 
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether all reports are numbers below K.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether all reports are numbers below K."""
         return is_below(data, self.cells)
 
     def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count how often each number was reported.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Count how often each number was reported."""
         tally_numbers(data, counts)
 
     def supports(self, counts: Counts, people: int) -> Counts:
-        """Return, for each category, how many numbers share an even number of bits with it.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return, for each category, how many numbers share an even number of bits with it."""
         signed = transformed(counts)
         return (people + signed[1 : len(self.domain) + 1]) // 2
 
     def fits(self, counts: Counts, people: int) -> bool:
-        """Tell whether there is one report for each person.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether there is one report for each person."""
         return bool(sum(counts.tolist()) == people)
 
     def channel(self) -> Channel:
-        """Return, for every number, its chance given each category.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every number, its chance given each category."""
         half = self.cells // 2
 
         def chance(number: int, mark: int) -> Fraction:
@@ -106,10 +86,7 @@ class Hadamard(Protocol):
 
 
 def transformed(counts: Counts) -> Counts:
-    """Return the Walsh-Hadamard transform of whole numbers, which are a power of 2 in number.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Return the Walsh-Hadamard transform of whole numbers, which are a power of 2 in number."""
     found, size = counts.copy(), 1
     while size < found.size:
         pairs = found.reshape(-1, 2, size)

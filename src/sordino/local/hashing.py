@@ -43,8 +43,6 @@ class Hashing(Protocol):
     >>> protocol = Hashing(1000, epsilon=1)
     >>> protocol.buckets, protocol.report_bits, round(float(protocol.variance()), 4)
     (4, 64, 3.6917)
-
-    Guarantee: as for Protocol.
     """
 
     words = "optimised local hashing"
@@ -77,17 +75,11 @@ class Hashing(Protocol):
         return losses.randomized_response(epsilon=self.epsilon, categories=self.buckets)
 
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
-        """Return the two numbers of a hash function and a bucket for each code.
-
-        Guarantee: as for Protocol.
-        """
+        """Return the two numbers of a hash function and a bucket for each code."""
         return self.draw_hashed(codes)
 
     def draw_hashed(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-        """Return a report for each number below the prime, whether it is a category or not.
-
-        Guarantee: as for Protocol.
-        """
+        """Return a report for each number below the prime, whether it is a category or not."""
         out = np.empty((numbers.size, 3), dtype=np.uint32)
         bits = system()
         for column in (0, 1):
@@ -98,10 +90,7 @@ class Hashing(Protocol):
         return out
 
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether all reports are hash functions with a bucket.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether all reports are hash functions with a bucket."""
         if data.ndim != 2 or data.shape[1] != 3 or data.dtype != np.uint32:
             return False
         largest = data.max(axis=0) if len(data) else np.zeros(3)
@@ -111,8 +100,6 @@ class Hashing(Protocol):
         """Count, for each category, the reports in whose bucket it falls.
 
         The hash of the next category is that of the one before plus a, modulo the prime.
-
-        Guarantee: none needed; each report is already private.
         """
         prime = np.uint32(self.prime)
         for start in range(0, len(data), _AT_ONCE):
@@ -128,20 +115,14 @@ class Hashing(Protocol):
                 np.minimum(value, turned, out=value)
 
     def support_of(self, data: npt.NDArray[Any], number: int) -> int:
-        """Return how many reports support one number below the prime.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return how many reports support one number below the prime."""
         hashes = hashed(data[:, 0], data[:, 1], np.uint64(number), self.prime)
         bucket = data[:, 2]
         inside = hashes - self._edges[bucket] < self._widths[bucket]
         return int(np.count_nonzero(inside))
 
     def channel(self) -> Channel:
-        """Return, for every hash function and bucket, its chance given each category.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every hash function and bucket, its chance given each category."""
         if self.prime**2 * self.buckets > _MOST_LISTED:
             raise ValueError(f"all reports can be listed if there are at most {_MOST_LISTED}")
         found: Channel = {}
@@ -187,10 +168,7 @@ class Hashing(Protocol):
 
 
 def hashed(step: Words, start: Words, numbers: Any, prime: int) -> npt.NDArray[np.uint32]:
-    """Return step * number + start modulo the prime, all below 2**31.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Return step * number + start modulo the prime, all below 2**31."""
     product = step.astype(np.uint64)
     product *= numbers
     product += start

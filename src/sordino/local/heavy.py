@@ -123,24 +123,15 @@ class HeavyHitters(Randomizer):
         return [domain.alphabet, domain.length, self.step, self.hashing.prime]
 
     def client(self) -> WordClient:
-        """Return what runs on the device of a person.
-
-        Guarantee: as for HeavyHitters.
-        """
+        """Return what runs on the device of a person."""
         return WordClient(self)
 
     def server(self) -> WordServer:
-        """Return what finds the words.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return what finds the words."""
         return WordServer(self)
 
     def promises(self, confidence: Number = 0.95) -> Promises:
-        """Return the bounds that a search with this confidence keeps to.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the bounds that a search with this confidence keeps to."""
         return Promises(
             truth=float(self.hashing.truth),
             other=float(self.hashing.other),
@@ -155,8 +146,6 @@ class HeavyHitters(Randomizer):
 
         This, that no word is reported which less than the share ``least`` hold, and all intervals
         of the estimate hold together with the confidence, whoever the people are.
-
-        Guarantee: none needed; public inputs only.
         """
         many = positive_whole("people", people)
         share = self.promises(confidence).threshold(many)
@@ -168,10 +157,7 @@ class HeavyHitters(Randomizer):
         return share
 
     def draw(self, symbols: Symbols) -> Rows:
-        """Return one report for each row of symbols: level, hash function, bucket.
-
-        Guarantee: as for HeavyHitters.
-        """
+        """Return one report for each row of symbols: level, hash function, bucket."""
         bits, many, blocks = system(), len(symbols), self.domain.blocks
         levels = below_many(self.levels, many, bits)
         numbers = self.prefixes(symbols, levels)
@@ -181,10 +167,7 @@ class HeavyHitters(Randomizer):
         return self.arranged(levels, numbers, others, self.hashing.draw_hashed(numbers[:, 0]))
 
     def prefixes(self, symbols: Symbols, levels: Numbers) -> Numbers:
-        """Return the numbers of the beginnings that are reported on these levels.
-
-        Guarantee: none needed; it stays on the device of the person.
-        """
+        """Return the numbers of the beginnings that are reported on these levels."""
         ends = np.array(self.ends)[levels]
         return self.domain.numbers(
             np.where(np.arange(symbols.shape[1]) < ends[:, None], symbols, 0)
@@ -195,8 +178,6 @@ class HeavyHitters(Randomizer):
 
         ``drawn`` hashes the first block alone. The hash function that is reported begins lower by
         what the other blocks add, so that on all blocks together it gives the same bucket.
-
-        Guarantee: as for HeavyHitters.
         """
         prime = self.hashing.prime
         start = drawn[:, 1]
@@ -206,10 +187,7 @@ class HeavyHitters(Randomizer):
         return np.stack(columns, axis=1, dtype=np.uint32, casting="unsafe")
 
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether an array can be one of reports of this protocol.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether an array can be one of reports of this protocol."""
         numbers = self.domain.blocks + 1
         bounds = (self.levels, *[self.hashing.prime] * numbers, self.hashing.buckets)
         if data.ndim != 2 or data.shape[1] != len(bounds) or data.dtype != np.uint32:
@@ -223,8 +201,6 @@ class WordClient(Encoder):
     >>> client = HeavyHitters(epsilon=1, length=5).client()
     >>> len(client.encode("hello")), len(client.encode(["hi", "all"]))
     (1, 2)
-
-    Guarantee: as for Encoder.
     """
 
     def __init__(self, protocol: HeavyHitters) -> None:

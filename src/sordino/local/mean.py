@@ -34,8 +34,6 @@ class MeanEstimate:
     error is that for people drawn at random; for the mean of these people alone it is no larger.
     It is at least that of the coins alone. Reports that are all the same, such as that of one
     person, show no spread: then it is that of the coins for the worst number.
-
-    Guarantee: none needed; each report is already private.
     """
 
     people: int
@@ -66,8 +64,6 @@ class MeanServer(Counting):
     >>> server.add(Reports(protocol.fingerprint, np.array([0, 1, 0, 1, 1] * 200, dtype=np.uint8)))
     >>> print(server.estimate(confidence=0.95))
     mean 71.6, from 64.9 to 78.3 with confidence 0.95 (1000 people)
-
-    Guarantee: none needed; each report is already private.
     """
 
     def __init__(self, protocol: NumberProtocol) -> None:
@@ -121,8 +117,6 @@ def window_limits(
     """Return limits of the mean of t; they may lie beyond -1 and 1.
 
     ``total`` is the sum of y over all reports, and ``squares`` that of y^2.
-
-    Guarantee: none needed; each report is already private.
     """
     alpha = float(1 - confidence)
     mean = float(Fraction(total, people) / window.gain)
@@ -138,8 +132,6 @@ def deviations_and_shift(window: Window, people: int, tail: float) -> tuple[floa
     """Return how far a mean estimate is off at most, except with the chance ``tail`` on each side.
 
     It is so many standard deviations of the mean, and so much more.
-
-    Guarantee: none needed; public inputs only.
     """
     farthest = float(window.summit + 1)
     floor, nats = float(window.floor), -math.log(tail)
@@ -154,8 +146,6 @@ def largest_square(window: Window, people: int, square: float, alpha: float) -> 
     """Return a bound of the mean square of an estimate, wrong with chance at most alpha.
 
     ``square`` is the one that was seen.
-
-    Guarantee: none needed; each report is already private.
     """
     nats = -math.log(alpha) / (2 * people)
     by_range = float(window.summit) ** 2 * math.sqrt(nats)

@@ -77,10 +77,7 @@ class Memoised:
         return f"<memoised {self.protocol.words}, epsilon {written(self.protocol.epsilon)}{each}>"
 
     def client(self, *, people: Integer = 1, memory: bytes | None = None) -> MemoisedClient:
-        """Return what runs on a device, for one person or several, with what it remembers.
-
-        Guarantee: as for Memoised.
-        """
+        """Return what runs on a device, for one person or several, with what it remembers."""
         return MemoisedClient(self, positive_whole("people", people), memory)
 
     def server(self) -> Server:
@@ -88,8 +85,6 @@ class Memoised:
 
         A report has the law of a single one of the protocol, or with ``epsilon_each`` of a single
         randomized response with that epsilon, so its server is the same.
-
-        Guarantee: none needed; each report is already private.
         """
         return self.sent.server()
 
@@ -100,8 +95,6 @@ class MemoisedClient:
     Threads may share it. It cannot be copied or pickled: a copy is a second device, which draws
     reports of its own, and what both send adds up. So is a client in a process that was forked,
     and so is one that is given a memory which another goes on using.
-
-    Guarantee: as for Memoised, for each person.
     """
 
     def __init__(self, question: Memoised, people: int, memory: bytes | None) -> None:
@@ -131,10 +124,7 @@ class MemoisedClient:
         return self.question.sent.loss
 
     def loss(self, *, values: Integer) -> Loss:
-        """Return what all reports together can reveal of someone with so many different values.
-
-        Guarantee: as for Memoised.
-        """
+        """Return what all reports together can reveal of someone with so many different values."""
         protocol = self.question.protocol
         return protocol.loss * min(positive_whole("values", values), len(protocol.domain))
 
@@ -142,8 +132,6 @@ class MemoisedClient:
         """Return the report of each person's present value; new ones are drawn and kept.
 
         Store the memory before the reports are sent: one that is lost is drawn anew.
-
-        Guarantee: as for Memoised.
         """
         protocol = self.question.protocol
         codes, _ = protocol.domain.codes(values)
@@ -172,10 +160,7 @@ class MemoisedClient:
         return found
 
     def to_bytes(self) -> bytes:
-        """Return the memory, which is private: whoever reads it learns the values.
-
-        Guarantee: none needed; it stays on the device of the person.
-        """
+        """Return the memory, which is private: whoever reads it learns the values."""
         keys, rows = self._kept
         header = {"kind": _MARK, "people": self.people, "keys": keys.tolist()}
         kept = Reports(self.question.protocol.fingerprint, rows)
@@ -226,8 +211,6 @@ def odds_between(first: Fraction, both: Fraction, categories: int) -> Fraction:
 
     >>> odds_between(Fraction(3), Fraction(2), 2)
     Fraction(5, 1)
-
-    Guarantee: none needed; public inputs only.
     """
     return (both * (first + categories - 2) - (categories - 1)) / (first - both)
 

@@ -60,24 +60,15 @@ class NumberProtocol(Randomizer):
 
     @abstractmethod
     def draw(self, places: Places, bits: Bits) -> npt.NDArray[Any]:
-        """Return one report for each place.
-
-        Guarantee: as for NumberProtocol.
-        """
+        """Return one report for each place."""
 
     @abstractmethod
     def channel(self) -> Channel:
-        """Return, for every report there can be, its chance given each place of the grid.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every report there can be, its chance given each place of the grid."""
 
     @abstractmethod
     def unit_variance(self, place: Fraction | None) -> Fraction:
-        """Return the variance of one person's estimate where the range is from -1 to 1.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the variance of one person's estimate where the range is from -1 to 1."""
 
     @abstractmethod
     def unit_limits(
@@ -86,8 +77,6 @@ class NumberProtocol(Randomizer):
         """Return limits of the mean where the range is from -1 to 1.
 
         ``total`` is the sum of 2 report - (outputs - 1), and ``squares`` that of its squares.
-
-        Guarantee: none needed; each report is already private.
         """
 
     @property
@@ -100,24 +89,15 @@ class NumberProtocol(Randomizer):
         return [str(scale.low), str(scale.high), scale.steps, self.outputs]
 
     def client(self) -> NumberClient:
-        """Return what runs on the device of a person.
-
-        Guarantee: as for NumberProtocol.
-        """
+        """Return what runs on the device of a person."""
         return NumberClient(self)
 
     def server(self) -> MeanServer:
-        """Return what counts reports.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return what counts reports."""
         return MeanServer(self)
 
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether an array can be one of reports of this protocol.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether an array can be one of reports of this protocol."""
         return is_below(data, self.outputs)
 
     @property
@@ -126,17 +106,11 @@ class NumberProtocol(Randomizer):
         return self.outputs
 
     def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count how often each number was reported.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Count how often each number was reported."""
         tally_numbers(data, counts)
 
     def fits(self, counts: Counts, people: int) -> bool:
-        """Tell whether there is one report for each person.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether there is one report for each person."""
         return bool(sum(counts.tolist()) == people)
 
     def variance(self, value: Number | None = None) -> Fraction:
@@ -144,25 +118,17 @@ class NumberProtocol(Randomizer):
 
         It is that of all coins, those of the rounding too; who the people are is taken as given.
         Without a value it is the largest that there is for any.
-
-        Guarantee: none needed; public inputs only.
         """
         place = None if value is None else self.scale.place(value)
         return self.unit_variance(place) * (self.scale.span / 2) ** 2
 
     def least_variance(self) -> Fraction:
-        """Return the least variance that there is for any value, times the number of people.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the least variance that there is for any value, times the number of people."""
         ends = (Fraction(0), Fraction(self.scale.steps // 2))  # an end, and what is next the middle
         return min(map(self.unit_variance, ends)) * (self.scale.span / 2) ** 2
 
     def standard_error(self, people: Integer, *, value: Number | None = None) -> float:
-        """Return the standard error of an estimated mean, before anything is collected.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the standard error of an estimated mean, before anything is collected."""
         return math.sqrt(self.variance(value) / positive_whole("people", people))
 
 
@@ -173,8 +139,6 @@ class NumberClient(Encoder):
     >>> client = OneBit(0, 100, epsilon=1).client()
     >>> len(client.encode(37)), len(client.encode([12.5, 99, 250]))
     (1, 3)
-
-    Guarantee: as for Encoder.
     """
 
     def __init__(self, protocol: NumberProtocol) -> None:

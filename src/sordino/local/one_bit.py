@@ -66,38 +66,26 @@ class OneBit(NumberProtocol):
         return losses.randomized_response(epsilon=self.epsilon, categories=2)
 
     def draw(self, places: Places, bits: Bits) -> npt.NDArray[np.uint8]:
-        """Return one bit for each place: a coin that is fair to the mean, then perhaps a lie.
-
-        Guarantee: as for OneBit.
-        """
+        """Return one bit for each place: a coin that is fair to the mean, then perhaps a lie."""
         told = below_many(self.scale.steps, places.size, bits) < places
         told ^= self._lies.many(places.size, bits)
         return told.view(np.uint8)
 
     def channel(self) -> Channel:
-        """Return, for both bits, their chance given each place of the grid.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for both bits, their chance given each place of the grid."""
         steps, odds = self.scale.steps, self.odds
         ones = tuple((1 + (odds - 1) * Fraction(j, steps)) / (odds + 1) for j in range(steps + 1))
         return {0: tuple(1 - one for one in ones), 1: ones}
 
     def unit_variance(self, place: Fraction | None) -> Fraction:
-        """Return the variance of one person's estimate where the range is from -1 to 1.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the variance of one person's estimate where the range is from -1 to 1."""
         t = 0 if place is None else 2 * place / self.scale.steps - 1
         return 1 / self.gain**2 - t * t
 
     def unit_limits(
         self, people: int, total: int, squares: int, confidence: Fraction
     ) -> tuple[float, float]:
-        """Return limits of the mean where the range is from -1 to 1.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return limits of the mean where the range is from -1 to 1."""
         del squares  # they are all 1
         low, high = mean_limits((total + people) // 2, people, float(1 - confidence))
         gain = float(self.gain)

@@ -69,8 +69,6 @@ class Piecewise(NumberProtocol):
         """Return one report for each place.
 
         On a circle of all reports the window is the same for every place, only turned.
-
-        Guarantee: as for Piecewise.
         """
         drawn, _ = self._turns.draw(Scratch(places.size), bits)
         reports: Places = places + drawn
@@ -78,10 +76,7 @@ class Piecewise(NumberProtocol):
         return reports.astype(number_of(self.outputs))
 
     def channel(self) -> Channel:
-        """Return, for every report, its chance given each place of the grid.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every report, its chance given each place of the grid."""
         window = self.window
         far, near = 1 / window.whole, self.odds / window.whole
         places = range(self.scale.steps + 1)
@@ -91,17 +86,11 @@ class Piecewise(NumberProtocol):
         }
 
     def unit_variance(self, place: Fraction | None) -> Fraction:
-        """Return the variance of one person's estimate where the range is from -1 to 1.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the variance of one person's estimate where the range is from -1 to 1."""
         return self.window.variance(self.window.worst_place() if place is None else place)
 
     def unit_limits(
         self, people: int, total: int, squares: int, confidence: Fraction
     ) -> tuple[float, float]:
-        """Return limits of the mean where the range is from -1 to 1.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return limits of the mean where the range is from -1 to 1."""
         return window_limits(self.window, people, total, squares, confidence)

@@ -23,10 +23,7 @@ _SAME_LINE = 0.03  # how near variances are whose lines cannot be told apart
 
 
 def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -> Any:
-    """Draw frequencies with their intervals, the largest on top.
-
-    Guarantee: none needed; it is made of private reports.
-    """
+    """Draw frequencies with their intervals, the largest on top."""
     if len(estimate) == 0:
         raise ValueError("there is nothing to draw, as nothing was found; ask more people")
     figure = _figure()
@@ -61,10 +58,7 @@ def draw_errors(
     *,
     people: tuple[int, int] = _PEOPLE,
 ) -> Any:
-    """Draw the standard error of a rare category against the number of people, for each protocol.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Draw the standard error of a rare category against the number of people, by protocol."""
     figure = _figure()
     figure.set_size_inches(6.4, 3.8)
     axes = figure.subplots()

@@ -52,8 +52,6 @@ class Promises:
     ... )
     >>> round(promises.threshold(1_000_000), 4), promises.threshold(10)
     (0.0271, inf)
-
-    Guarantee: none needed; public inputs only.
     """
 
     truth: float
@@ -72,16 +70,11 @@ class Promises:
         """Return a share such that all words that so many of the people hold are found.
 
         It is infinite if there are too few people for any promise.
-
-        Guarantee: none needed; public inputs only.
         """
         return self.reach(self.size(people))
 
     def size(self, people: int) -> float:
-        """Return how many people there are at least on every level.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return how many people there are at least on every level."""
         if self.levels == 1:
             return people
         share, nats = 1 / self.levels, math.log(self.levels / self.each) / people
@@ -91,10 +84,7 @@ class Promises:
         return people * (share - off)
 
     def crowd(self, size: float) -> float:
-        """Return the share of a level that a prefix which is rare among all people stays below.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the share of a level that a prefix which is rare among all people stays below."""
         nats = math.log(self.levels / (self.each * self.least)) / size
         return max(_above(self.least, nats), self.least + 1 / size)
 
@@ -102,8 +92,6 @@ class Promises:
         """Return the share of a level whose support a prefix needs to be kept.
 
         It is infinite if none could be told from noise.
-
-        Guarantee: none needed; public inputs only.
         """
         if size <= 0 or (crowd := self.crowd(size)) >= 1:
             return math.inf
@@ -111,10 +99,7 @@ class Promises:
         return _above(self._mean(crowd), nats)
 
     def reach(self, size: float) -> float:
-        """Return a share such that all prefixes that so many of all people have are kept.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return a share such that all prefixes that so many of all people have are kept."""
         cut = self.cut(size)
 
         def is_kept(share: float) -> bool:
@@ -135,8 +120,6 @@ def divergence(x: float, mean: float) -> float:
 
     >>> divergence(0.5, 0.5), round(divergence(1.0, 0.5), 12) == round(math.log(2), 12)
     (0.0, True)
-
-    Guarantee: none needed; public inputs only.
     """
     off = x - mean
     ones = x * math.log1p(off / mean) if x > 0 else 0.0
@@ -172,8 +155,6 @@ class Found(Estimate):
     ``threshold`` of the people hold is here (none is promised if it is infinite), no word is here
     that less than the share ``least`` hold, and every interval holds. ``crowded`` tells that more
     prefixes passed than honest reports allow but for bad luck: only the most frequent were kept.
-
-    Guarantee: none needed; it is made of private reports.
     """
 
     threshold: float
@@ -209,8 +190,6 @@ class WordServer:
     Its state is the reports in order of their numbers, so that servers can be merged in any order.
     A person takes 4 bytes for each number of a report: 16 for short words, 4 more for each block
     after the first.
-
-    Guarantee: none needed; each report is already private.
     """
 
     def __init__(self, protocol: HeavyHitters) -> None:
@@ -227,19 +206,13 @@ class WordServer:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def add(self, reports: Reports) -> None:
-        """Keep reports; none is kept if one of them is not of this protocol.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Keep reports; none is kept if one of them is not of this protocol."""
         check_reports(self.protocol, reports)
         self._kept.append(Reports(reports.protocol, reports.data.copy()))
         self.people += len(reports)
 
     def merge(self, other: WordServer) -> None:
-        """Add what another server of the same protocol has kept.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Add what another server of the same protocol has kept."""
         if not isinstance(other, WordServer):
             raise TypeError("only a server of words can be merged into a server of words")
         if other is self:
@@ -247,26 +220,17 @@ class WordServer:
         self.add(other.reports())
 
     def reports(self) -> Reports:
-        """Return all reports that were added, as one.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return all reports that were added, as one."""
         self._kept = [joined(self._kept)]
         return self._kept[0]
 
     def to_bytes(self) -> bytes:
-        """Return the reports as bytes, in order; equal reports give equal bytes.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return the reports as bytes, in order; equal reports give equal bytes."""
         data = self.reports().data
         return Reports(self.protocol.fingerprint, data[np.lexsort(data.T[::-1])]).to_bytes()
 
     def load(self, data: bytes) -> None:
-        """Add what ``to_bytes`` of a server of the same protocol wrote.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Add what ``to_bytes`` of a server of the same protocol wrote."""
         self.add(read_reports(data))
 
     def estimate(self, *, confidence: Number = 0.95) -> Found:

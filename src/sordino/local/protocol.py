@@ -58,38 +58,23 @@ class Protocol(Randomizer):
 
     @abstractmethod
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
-        """Return one report for each code.
-
-        Guarantee: as for Protocol.
-        """
+        """Return one report for each code."""
 
     @abstractmethod
     def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Add reports to the counts of a server.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Add reports to the counts of a server."""
 
     def supports(self, counts: Counts, people: int) -> Counts:  # noqa: ARG002 - some need it
-        """Return how many reports support each category.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return how many reports support each category."""
         return counts
 
     def fits(self, counts: Counts, people: int) -> bool:  # noqa: ARG002 - some can tell
-        """Tell whether the reports of so many people can have these counts.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether the reports of so many people can have these counts."""
         return True
 
     @abstractmethod
     def channel(self) -> Channel:
-        """Return, for every report there can be, its chance given each category.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every report there can be, its chance given each category."""
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -101,35 +86,24 @@ class Protocol(Randomizer):
         return [len(labels) if isinstance(labels, range) else list(labels)]
 
     def client(self) -> Client:
-        """Return what runs on the device of a person.
-
-        Guarantee: as for Protocol.
-        """
+        """Return what runs on the device of a person."""
         return Client(self)
 
     def server(self) -> Server:
-        """Return what counts reports.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return what counts reports."""
         return Server(self)
 
     def variance(self, frequency: Number = 0) -> Fraction:
         """Return the variance of an estimated frequency, times the number of people.
 
         It is that of the coins alone: who the people are is taken as given.
-
-        Guarantee: none needed; public inputs only.
         """
         share = self._share(frequency)
         own, others = self.truth * (1 - self.truth), self.other * (1 - self.other)
         return (share * own + (1 - share) * others) / (self.truth - self.other) ** 2
 
     def standard_error(self, people: Integer, *, frequency: Number = 0) -> float:
-        """Return the standard error of an estimated frequency, before anything is collected.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the standard error of an estimated frequency, before anything is collected."""
         return math.sqrt(self.variance(frequency) / positive_whole("people", people))
 
     def half_width(
@@ -143,8 +117,6 @@ class Protocol(Randomizer):
         >>> from sordino.local import Response
         >>> round(Response(["no", "yes"], epsilon=1).half_width(1_600), 3)
         0.054
-
-        Guarantee: none needed; public inputs only.
         """
         many = positive_whole("people", people)
         mean = min(max(Fraction(1, 2), self.other), self.truth)
@@ -155,10 +127,7 @@ class Protocol(Randomizer):
         return float(high - low) / 2 / float(self.truth - self.other)
 
     def total_error(self, people: Integer) -> float:
-        """Return the expected sum of squared errors over all categories, whatever is true.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the expected sum of squared errors over all categories, whatever is true."""
         rest = (len(self.domain) - 1) * self.variance(0)
         return float((self.variance(1) + rest) / positive_whole("people", people))
 

@@ -24,10 +24,7 @@ _PLACES = 64  # of odds minus 1: the loss that is given away is below 2**-62 of 
 
 
 def read_epsilon(value: object) -> Fraction:
-    """Read the epsilon of a local protocol.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read the epsilon of a local protocol."""
     epsilon = positive("epsilon", value)
     if not SMALLEST <= epsilon <= LARGEST:
         raise ValueError(
@@ -45,8 +42,6 @@ def odds_of(epsilon: Fraction, *, root: int = 1) -> Fraction:
     ...     odds_of(Fraction(1)) ** 2 <= odds_of(Fraction(2)) * (1 + 2**-60),
     ... )
     (2.718281828459045, True)
-
-    Guarantee: none needed; public inputs only.
     """
     exponent = epsilon / root
     places = _PLACES + max(0, int(1 / exponent).bit_length())
@@ -84,10 +79,7 @@ class Randomizer(ABC):
 
     @abstractmethod
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether an array can be one of reports of this protocol.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether an array can be one of reports of this protocol."""
 
     @abstractmethod
     def _details(self) -> list[Any]:
@@ -138,17 +130,11 @@ class Encoder(ABC):
         return self.protocol.loss
 
     def encode(self, values: object) -> Reports:
-        """Return a fresh report for a value, or for each value of a column.
-
-        Guarantee: as for Encoder.
-        """
+        """Return a fresh report for a value, or for each value of a column."""
         return Reports(self.protocol.fingerprint, self._drawn(self._read(values)))
 
     def stream(self, values: object, *, at_once: Integer = AT_ONCE) -> Iterator[Reports]:
-        """Give the reports of a column piece by piece, so that they need little memory.
-
-        Guarantee: as for Encoder.
-        """
+        """Give the reports of a column piece by piece, so that they need little memory."""
         size = positive_whole("at_once", at_once)
         column = self._read(values)
         for start in range(0, len(column), size):

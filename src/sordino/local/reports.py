@@ -23,8 +23,6 @@ class Reports:
     """The randomized answers of some people to one question; the first axis goes by person.
 
     ``protocol`` is the fingerprint of the protocol that made them: another one cannot count them.
-
-    Guarantee: none needed; each report is already private.
     """
 
     protocol: str
@@ -44,10 +42,7 @@ class Reports:
     __hash__ = None  # type: ignore[assignment]  # arrays have none either
 
     def to_bytes(self) -> bytes:
-        """Return the reports as bytes: a line that says what they are, then the numbers.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Return the reports as bytes: a line that says what they are, then the numbers."""
         data = np.ascontiguousarray(self.data)
         data = data.astype(data.dtype.newbyteorder("<"), copy=False)
         header = {
@@ -60,10 +55,7 @@ class Reports:
 
 
 def read_reports(data: bytes) -> Reports:
-    """Read what ``to_bytes`` wrote.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Read what ``to_bytes`` wrote."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError("reports are read from bytes")
     line, _, body = bytes(data).partition(b"\n")
@@ -84,10 +76,7 @@ def read_reports(data: bytes) -> Reports:
 
 
 def joined(many: Iterable[Reports]) -> Reports:
-    """Return the reports of several clients as one.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Return the reports of several clients as one."""
     parts = list(many)
     if not parts:
         raise ValueError("there are no reports to join")

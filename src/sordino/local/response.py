@@ -32,8 +32,6 @@ class Response(Protocol):
     >>> protocol = Response(["no", "yes"], epsilon=1)
     >>> round(float(protocol.truth), 11), round(float(protocol.variance()), 14)
     (0.73105857863, 0.92067359420779)
-
-    Guarantee: as for Protocol.
     """
 
     words = "randomized response"
@@ -71,10 +69,7 @@ class Response(Protocol):
         return kind(epsilon=self.epsilon, people=people)
 
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
-        """Return a category for each code: how far it is from the code does not depend on it.
-
-        Guarantee: as for Protocol.
-        """
+        """Return a category for each code: how far it is from the code does not depend on it."""
         out = np.empty(codes.size, dtype=number_of(len(self.domain)))
         if len(self.domain) > _LARGEST_TABLE:
             out[:] = self._moved(codes)
@@ -96,31 +91,19 @@ class Response(Protocol):
         return out
 
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether all reports are categories.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether all reports are categories."""
         return is_below(data, len(self.domain))
 
     def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count how often each category was reported.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Count how often each category was reported."""
         tally_numbers(data, counts)
 
     def fits(self, counts: Counts, people: int) -> bool:
-        """Tell whether there is one report for each person.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether there is one report for each person."""
         return bool(sum(counts.tolist()) == people)
 
     def channel(self) -> Channel:
-        """Return, for every category that may be reported, its chance given each category.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every category that may be reported, its chance given each category."""
         codes = range(len(self.domain))
         return {y: tuple(self.truth if x == y else self.other for x in codes) for y in codes}
 
@@ -140,18 +123,12 @@ class Response(Protocol):
 
 
 def number_of(bound: int) -> np.dtype[Any]:
-    """Return the narrowest unsigned type for numbers below a bound.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the narrowest unsigned type for numbers below a bound."""
     return np.min_scalar_type(bound - 1)
 
 
 def is_below(data: npt.NDArray[Any], bound: int) -> bool:
-    """Tell whether an array is a column of the numbers below a bound in their narrowest type.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Tell whether an array is a column of the numbers below a bound in their narrowest type."""
     kind = number_of(bound)
     fits = data.ndim == 1 and data.dtype.kind == "u" and data.dtype.itemsize == kind.itemsize
     if not fits or data.size == 0 or bound > np.iinfo(kind).max:
@@ -160,9 +137,6 @@ def is_below(data: npt.NDArray[Any], bound: int) -> bool:
 
 
 def tally_numbers(data: npt.NDArray[Any], counts: Counts) -> None:
-    """Count how often each number occurs, in pieces that stay in the processor's cache.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Count how often each number occurs, in pieces that stay in the processor's cache."""
     for start in range(0, data.size, BLOCK):
         counts += np.bincount(data[start : start + BLOCK], minlength=counts.size)

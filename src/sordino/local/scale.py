@@ -29,10 +29,7 @@ _SHAPE = "values must be a single number or a column of numbers"
 
 @dataclass(frozen=True)
 class Scale:
-    """The range from ``low`` to ``high``, cut into ``steps`` steps by the places 0 to ``steps``.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The range from ``low`` to ``high``, cut into ``steps`` steps by the places 0 to ``steps``."""
 
     low: Fraction
     high: Fraction
@@ -44,17 +41,11 @@ class Scale:
         return self.high - self.low
 
     def value(self, place: Fraction | int) -> Fraction:
-        """Return the number at a place, which may lie between two points of the grid.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the number at a place, which may lie between two points of the grid."""
         return self.low + self.span * place / self.steps
 
     def place(self, value: Number) -> Fraction:
-        """Return the place of a public number, which must lie in the range.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the place of a public number, which must lie in the range."""
         number = finite("value", value)
         if not self.low <= number <= self.high:
             raise ValueError(
@@ -68,8 +59,6 @@ class Scale:
         Whole numbers are rounded exactly. For others the place is a double, and the coin has 32
         bits: its chance is off by at most 2**-33, and doubles are off by a few of their last
         digits. Numbers beyond an end are moved to it.
-
-        Guarantee: none needed; it stays on the device of the person.
         """
         if values.dtype.kind in "iu" and self._whole is not None:
             return self._rounded_exactly(values, self._whole, bits)
@@ -122,8 +111,6 @@ def read_scale(low: object, high: object, steps: object) -> Scale:
 
     >>> read_scale(0, 0.1, 4).value(1)
     Fraction(1, 40)
-
-    Guarantee: none needed; public inputs only.
     """
     first, last = finite("low", low), finite("high", high)
     if first >= last:
@@ -141,10 +128,7 @@ def read_scale(low: object, high: object, steps: object) -> Scale:
 
 
 def read_values(values: object, scale: Scale) -> npt.NDArray[Any]:
-    """Read a number or a column of numbers; what is missing or no number is refused, unseen.
-
-    Guarantee: none needed; it stays on the device of the person.
-    """
+    """Read a number or a column of numbers; what is missing or no number is refused, unseen."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         _refuse(np.ma.getmaskarray(values).ravel())
     try:

@@ -26,8 +26,6 @@ class Client(Encoder):
     >>> client = Response(["no", "yes"], epsilon=1).client()
     >>> len(client.encode("yes")), len(client.encode(["yes", "no", "no"]))
     (1, 3)
-
-    Guarantee: as for Encoder.
     """
 
     def __init__(self, protocol: Protocol) -> None:
@@ -45,10 +43,7 @@ _MARGIN = 1e-12  # of a chance: more than doubles are off
 
 
 class Server(Counting):
-    """Counts of reports about categories.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Counts of reports about categories."""
 
     def __init__(self, protocol: Protocol) -> None:
         super().__init__(protocol)

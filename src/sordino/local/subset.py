@@ -32,8 +32,6 @@ class Subset(Protocol):
     >>> protocol = Subset(100, epsilon=1)
     >>> protocol.size, round(float(protocol.variance()), 4)
     (27, 3.5896)
-
-    Guarantee: as for Protocol.
     """
 
     words = "subset selection"
@@ -56,10 +54,7 @@ class Subset(Protocol):
         return len(self.domain)
 
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
-        """Return a row of bits for each code, eight in a byte.
-
-        Guarantee: as for Protocol.
-        """
+        """Return a row of bits for each code, eight in a byte."""
         bits, wide = system(), len(self.domain)
         out = np.empty((codes.size, -(-wide // 8)), dtype=np.uint8)
         holds = Coins(self.truth).many(codes.size, bits)
@@ -72,34 +67,22 @@ class Subset(Protocol):
         return out
 
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether all rows are sets of the right size.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether all rows are sets of the right size."""
         if not are_rows(data, len(self.domain)):
             return False
         sizes = np.bitwise_count(data).sum(axis=1, dtype=np.int64)
         return bool((sizes == self.size).all())
 
     def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count the sets that hold each category.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Count the sets that hold each category."""
         tally_rows(data, counts)
 
     def fits(self, counts: Counts, people: int) -> bool:
-        """Tell whether there are as many members as the sets have.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether there are as many members as the sets have."""
         return bool(sum(counts.tolist()) == self.size * people)
 
     def channel(self) -> Channel:
-        """Return, for every set, its chance given each category.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every set, its chance given each category."""
         wide, size = len(self.domain), self.size
         if comb(wide, size) > _MOST_LISTED:
             raise ValueError(f"all reports can be listed if there are at most {_MOST_LISTED}")

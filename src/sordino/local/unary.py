@@ -31,8 +31,6 @@ class Unary(Protocol):
 
     >>> round(float(Unary(4, epsilon=1).variance()), 12)
     3.682694376831
-
-    Guarantee: as for Protocol.
     """
 
     def __init__(self, categories: object, *, epsilon: Number, optimised: bool = True) -> None:
@@ -60,10 +58,7 @@ class Unary(Protocol):
         return len(self.domain)
 
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
-        """Return a row of bits for each code, eight in a byte.
-
-        Guarantee: as for Protocol.
-        """
+        """Return a row of bits for each code, eight in a byte."""
         bits, wide = system(), len(self.domain)
         out = np.empty((codes.size, -(-wide // 8)), dtype=np.uint8)
         own, other = Coins(self.truth), Coins(self.other)
@@ -76,24 +71,15 @@ class Unary(Protocol):
         return out
 
     def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether all rows have the right length, and nothing beyond their last bit.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Tell whether all rows have the right length, and nothing beyond their last bit."""
         return are_rows(data, len(self.domain))
 
     def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count, for each category, the bits that are 1.
-
-        Guarantee: none needed; each report is already private.
-        """
+        """Count, for each category, the bits that are 1."""
         tally_rows(data, counts)
 
     def channel(self) -> Channel:
-        """Return, for every row of bits, its chance given each category.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return, for every row of bits, its chance given each category."""
         wide = len(self.domain)
         if wide > _MOST_LISTED:
             raise ValueError(f"all reports can be listed for at most {_MOST_LISTED} categories")
@@ -110,10 +96,7 @@ class Unary(Protocol):
 
 
 def are_rows(data: npt.NDArray[Any], wide: int) -> bool:
-    """Tell whether an array holds rows of so many bits, eight in a byte, with zeros after them.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Tell whether an array holds rows of so many bits, eight in a byte, with zeros after them."""
     if data.ndim != 2 or data.dtype != np.uint8 or data.shape[1] != -(-wide // 8):
         return False
     beyond = (1 << (-wide % 8)) - 1
@@ -121,10 +104,7 @@ def are_rows(data: npt.NDArray[Any], wide: int) -> bool:
 
 
 def tally_rows(data: npt.NDArray[Any], counts: Counts) -> None:
-    """Count the ones in each column of rows of bits.
-
-    Guarantee: none needed; each report is already private.
-    """
+    """Count the ones in each column of rows of bits."""
     rows = max(1, min(255, _AT_ONCE // counts.size))
     for start in range(0, len(data), rows):  # so few rows that a byte can hold the count
         piece = np.unpackbits(data[start : start + rows], axis=1, count=counts.size)

@@ -18,10 +18,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Window:
-    """The channel, and the moments of the estimate y / gain of t that one report gives.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The channel, and the moments of the estimate y / gain of t that one report gives."""
 
     steps: int
     width: int
@@ -82,19 +79,13 @@ class Window:
         return (1 - self.inside) * (outside + centre) + self.inside * (window + peak)
 
     def variance(self, place: Fraction) -> Fraction:
-        """Return the variance of an estimate from a place, which is rounded first if need be.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the variance of an estimate from a place, which is rounded first if need be."""
         t, over = 2 * place / self.steps - 1, place % 1
         rounding = over * (1 - over) * Fraction(2, self.steps) ** 2
         return self.floor + self.rise * t * t + (self.rise + 1) * rounding
 
     def worst_place(self) -> Fraction:
-        """Return the place in the last step from which the variance of an estimate is largest.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the place in the last step from which the variance of an estimate is largest."""
         t = (self.rise + 1) * (1 - Fraction(1, self.steps))  # a parabola in t, open downwards
         place = (t + 1) * self.steps / 2
         return min(max(place, Fraction(self.steps - 1)), Fraction(self.steps))
@@ -118,8 +109,6 @@ def best_window(steps: int, odds: Fraction) -> Window:
 
     >>> best_window(256, Fraction(3)).width
     194
-
-    Guarantee: none needed; public inputs only.
     """
     extra = float(odds - 1)
     width = np.arange(1.0, steps + 1)

@@ -36,8 +36,6 @@ class Words:
     [[3, 1, 2, 0], [1, 0, 0, 0]]
     >>> words.text([3, 1, 2, 0])
     'cab'
-
-    Guarantee: none needed; public inputs only.
     """
 
     def __init__(
@@ -78,16 +76,11 @@ class Words:
 
         What is no text is no word. With ``otherwise``, all words take the same steps, whether they
         fit or not; how long these take is not hidden.
-
-        Guarantee: none needed; it stays on the device of the person.
         """
         return self._checked(_listed(values), "some values are no words")
 
     def numbers(self, symbols: Symbols) -> Numbers:
-        """Return the number of each block, one row for each row of symbols.
-
-        Guarantee: none needed; it stays on the device of the person.
-        """
+        """Return the number of each block, one row for each row of symbols."""
         found = np.zeros((len(symbols), self.blocks), dtype=np.int64)
         for place in range(symbols.shape[1]):
             block, weight = self.weight(place)
@@ -95,18 +88,12 @@ class Words:
         return found
 
     def weight(self, place: int) -> tuple[int, int]:
-        """Return the block that a place belongs to, and by how much its symbol counts there.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the block that a place belongs to, and by how much its symbol counts there."""
         block, within = divmod(place, self.in_block)
         return block, self.base**within
 
     def text(self, symbols: Sequence[int]) -> str:
-        """Return the word that has these symbols.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the word that has these symbols."""
         return "".join(self.alphabet[symbol - 1] for symbol in symbols if symbol)
 
     def _checked(self, values: list[Any], wrong: str) -> Symbols:

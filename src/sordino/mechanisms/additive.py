@@ -34,10 +34,7 @@ _LARGEST_EXPONENT = 960  # so that no multiple of the step that fits 64 bits ove
 
 
 def exponent_for(squared_width: Fraction) -> int:
-    """Return the exponent of the step for noise whose squared width is given.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the exponent of the step for noise whose squared width is given."""
     exponent = _log2(squared_width) // 2 - _NOISE_BITS
     if exponent > _LARGEST_EXPONENT:
         raise ValueError("the noise on real values must be at most 2**1000 wide")
@@ -100,8 +97,6 @@ def from_grid(steps: int, exponent: int) -> float:
 
     >>> from_grid(3, -1), from_grid(-(10**400), 0)
     (1.5, -1.7976931348623157e+308)
-
-    Guarantee: post-processing of a noisy value.
     """
     try:
         return float(steps << exponent) if exponent >= 0 else steps / (1 << -exponent)
@@ -120,8 +115,6 @@ def written_real(x: Fraction) -> str:
 
     >>> written_real(Fraction(1)), written_real(Fraction(1, 2))
     ('1.0', '0.5')
-
-    Guarantee: none needed; public inputs only.
     """
     printed = float(x)
     return repr(printed) if covering("sensitivity", printed) == x else repr(x)
@@ -141,28 +134,20 @@ class NoiseLaw:
     >>> law = NoiseLaw(LaplaceNoise(Fraction(1)), Fraction(1, 2))
     >>> round(law.pmf(0.5), 6), law.pmf(0.3), round(law.cdf(0.3), 6)
     (0.170003, 0.0, 0.731059)
-
-    Guarantee: none needed; public inputs only.
     """
 
     noise: Noise
     step: Fraction
 
     def pmf(self, x: Number) -> float:
-        """Return the probability that the noise is x; 0 beside the grid.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is x; 0 beside the grid."""
         place = _exact(x) / self.step
         if place.denominator != 1:
             return 0.0
         return min(round_up(lambda: self.noise.mass(place.numerator)), 1.0)
 
     def cdf(self, x: Number) -> float:
-        """Return the probability that the noise is at most x.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is at most x."""
         # The noise is symmetric: being at most x is as likely as being at least -x.
         start = -math.floor(_exact(x) / self.step)
         return min(round_up(lambda: self.noise.tail(start)), 1.0)
@@ -178,10 +163,7 @@ class NoiseLaw:
         return round_up(lambda: self.noise.second_moment().sqrt() * ball(self.step))
 
     def expected_error(self, *, rounds: bool) -> float:
-        """Return the mean size of the error; values that are rounded first add half a step.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the mean size of the error; values that are rounded first add half a step."""
         more = self.step * _HALF_STEP if rounds else Fraction(0)
         return round_up(lambda: self.noise.mean_size() * ball(self.step) + ball(more))
 
@@ -282,10 +264,7 @@ def release_reals(value: object, sampler: Sampler, *, exponent: int, most: int) 
 
 
 def as_array(value: object) -> Array | None:
-    """Return an array of numbers, or None for anything that is not array-like; refuse booleans.
-
-    Guarantee: none needed; what it returns is as private as what it takes.
-    """
+    """Return an array of numbers, or None for anything that is not array-like; refuse booleans."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(MASKED)
     if isinstance(value, np.generic | str | bytes):

@@ -131,10 +131,7 @@ class PrivateBounds:
         return self.epsilon / (2 * _SIDES[self.side] * self.rows)
 
     def beyond(self, *, confidence: Number | None = None) -> int:
-        """Return how many values lie beyond an end at most, with this confidence for all ends.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return how many values lie beyond an end at most, with this confidence for all ends."""
         level = self.confidence if confidence is None else confidence_level(confidence)
         return self.target + self._reach(level) - 1
 
@@ -142,8 +139,6 @@ class PrivateBounds:
         """Return the bounds: None for an end that was not looked for.
 
         They are integers if no power is negative, otherwise floats; both are exact.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         counts = np.bincount(_cells_of(values, self.powers), minlength=self.cells)
         bits = system()

@@ -42,8 +42,5 @@ class Constant:
         return Constant, (self.value,)
 
     def release(self, data: object) -> Any:  # noqa: ARG002 - this is the point of it
-        """Return the value; the data are not looked at.
-
-        Guarantee: as stated for the mechanism.
-        """
+        """Return the value; the data are not looked at."""
         return self.value

@@ -187,8 +187,6 @@ class Gaussian:
         Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
         may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
         64-bit integer, and a real beyond the largest double becomes the largest double.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         sampler = self._sampler()
         if sampler is None:
@@ -207,8 +205,6 @@ class Gaussian:
 
         With ``coordinates`` it holds for that many values at once. It is an int for integers; for
         reals it is a float that includes half a step of the grid and is rounded up.
-
-        Guarantee: none needed; public inputs only.
         """
         level = confidence_level(confidence)
         many = positive_whole("coordinates", coordinates)
@@ -236,16 +232,11 @@ class Gaussian:
         (0.199471, 0.120985, 0.0, 0.896754)
         >>> m.variance, m.std, round(m.expected_error, 6)
         (Fraction(4, 1), 2.0, 1.562095)
-
-        Guarantee: none needed; public inputs only.
         """
         return self._law.pmf(x)
 
     def cdf(self, x: Number) -> float:
-        """Return the probability that the noise is at most x, rounded up.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is at most x, rounded up."""
         return self._law.cdf(x)
 
     @property
@@ -271,8 +262,6 @@ class Gaussian:
 
         It is the least one for which ``Gaussian(sensitivity=..., epsilon=..., delta=...)``, whose
         variance has 30 bits, is accurate enough.
-
-        Guarantee: none needed; public inputs only.
         """
         width, length = positive("half_width", half_width), positive("sensitivity", sensitivity)
         level, slack = confidence_level(confidence), probability("delta", delta)

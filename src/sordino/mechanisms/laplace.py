@@ -127,8 +127,6 @@ class Laplace:
         Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
         may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
         64-bit integer, and a real beyond the largest double becomes the largest double.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         sampler = self._sampler()
         if sampler is None:
@@ -145,8 +143,6 @@ class Laplace:
 
         With ``coordinates`` it holds for that many values at once. It is an int for integers; for
         reals it is a float that includes half a step of the grid and is rounded up.
-
-        Guarantee: none needed; public inputs only.
         """
         level = confidence_level(confidence)
         steps = _half_width(self.noise.eta, level, positive_whole("coordinates", coordinates))
@@ -177,16 +173,11 @@ class Laplace:
         (0.462117, 0.062541, 0.0, 0.963603)
         >>> round(m.variance, 6), round(m.std, 6), round(m.expected_error, 6)
         (1.841347, 1.356962, 0.850918)
-
-        Guarantee: none needed; public inputs only.
         """
         return self._law.pmf(x)
 
     def cdf(self, x: Number) -> float:
-        """Return the probability that the noise is at most x, rounded up.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is at most x, rounded up."""
         return self._law.cdf(x)
 
     @property
@@ -211,8 +202,6 @@ class Laplace:
 
         >>> Laplace.within(25, confidence=0.95, sensitivity=1)
         0.1174121592377025
-
-        Guarantee: none needed; public inputs only.
         """
         width, length = positive("half_width", half_width), positive("sensitivity", sensitivity)
         level = confidence_level(confidence)

@@ -124,11 +124,7 @@ class ProposeTestRelease:
         return _make, (bound, self.epsilon, self.delta, self.share)
 
     def release(self, value: object, *, distance: Integer) -> Any:
-        """Return the value with noise, or None if the noisy distance is below the threshold.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more, and so does
-            one that returns None.
-        """
+        """Return the value with noise, or None if the noisy distance is below the threshold."""
         if not is_integer(distance) or distance < 0:
             raise ValueError(_DISTANCE)
         sampler = self._sampler()
@@ -140,37 +136,25 @@ class ProposeTestRelease:
         return noisy if int(distance) + sampler.one() >= self.threshold else None
 
     def probability(self, distance: Integer) -> float:
-        """Return the probability that a value with this distance is released, rounded up.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that a value with this distance is released, rounded up."""
         if not is_integer(distance) or distance < 0:
             raise ValueError(_DISTANCE)
         return self._test.probability(int(distance))
 
     def distance_for(self, probability: Number) -> int:
-        """Return the least distance with at least this probability of a release.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the least distance with at least this probability of a release."""
         share = positive("probability", probability)
         if share >= 1:
             raise ValueError(f"probability must be below 1, got {brief(share)}")
         return self._test.count_for(share)
 
     def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
-        """Return the least half-width that the noise of a release keeps to with this confidence.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the least half-width that the noise of a release keeps to with this confidence."""
         return self.laplace.accuracy(confidence=confidence, coordinates=coordinates)
 
 
 class Breach(NamedTuple):
-    """Two neighbours for which a distance does not keep to its contract, and what is wrong.
-
-    Guarantee: none needed; an example, made from public inputs only.
-    """
+    """Two neighbours for which a distance does not keep to its contract, and what is wrong."""
 
     reason: str
     first: DataSet
@@ -196,8 +180,6 @@ def check_distance(
     ...     max, lambda data: 3, bound=1, universe=[0, 5], size=2, neighbours="replace_one"
     ... )
     Breach(reason='the values differ by more than the bound', first=(0, 0), second=(0, 5))
-
-    Guarantee: none needed; public inputs only.
     """
     most, many, relation = (
         positive("bound", bound),

@@ -9,10 +9,7 @@ from sordino.numbers.rational import Integer, Number
 
 
 class Loss(Protocol):
-    """How much a mechanism can reveal, read in several ways; each number is an upper bound.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """How much a mechanism can reveal, read in several ways; each number is an upper bound."""
 
     @property
     def rho(self) -> float: ...

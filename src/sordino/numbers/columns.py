@@ -28,7 +28,7 @@ _NOTHING = {"NoneType", "NAType", "NaTType"}
 def read_entries(name: str, values: object) -> Array:
     """Return a column as an array: of its own type if it has one, of objects otherwise.
 
-    Guarantee: none needed; private, as the data is. Messages speak of types only.
+    Messages speak of types only.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(_MASKED.format(name))
@@ -57,18 +57,12 @@ def _one_by_one(values: Any) -> Iterable[Any]:
 
 
 def kinds_of(array: Array) -> set[type]:
-    """Return the types of the objects in an array.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the types of the objects in an array."""
     return set(map(type, array.tolist()))
 
 
 def as_int64(array: Array) -> npt.NDArray[np.int64] | None:
-    """Return objects as 64-bit integers, if that is what all of them are.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return objects as 64-bit integers, if that is what all of them are."""
     if not all(issubclass(kind, _WHOLE) and not _is_time(kind) for kind in kinds_of(array)):
         return None
     try:
@@ -82,8 +76,6 @@ def is_missing(x: object) -> bool:
 
     >>> [is_missing(x) for x in (None, float("nan"), Decimal("nan"), 0, "")]
     [True, True, True, False, False]
-
-    Guarantee: none needed; private, as the data is.
     """
     if isinstance(x, np.datetime64 | np.timedelta64):
         return bool(np.isnat(x))
@@ -102,8 +94,6 @@ def number_of(x: object) -> Exact | None:
 
     >>> number_of(2.0), number_of(True), number_of(Decimal("0.1")), number_of("2")
     (2, 1, Fraction(1, 10), None)
-
-    Guarantee: none needed; private, as the data is.
     """
     if isinstance(x, _WHOLE) and not _is_time(type(x)):
         return int(x)

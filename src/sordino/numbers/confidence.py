@@ -17,8 +17,6 @@ def lowest(hits: Counts, runs: int, alpha: float) -> Floats:
 
     >>> float(lowest(900, 1000, 0.025))
     0.8797120634813074
-
-    Guarantee: none needed; whoever counts answers for the counts.
     """
     from scipy.special import betaincinv  # scipy is slow to load
 
@@ -32,8 +30,6 @@ def highest(hits: Counts, runs: int, alpha: float) -> Floats:
 
     >>> round(float(highest(0, 1000, 0.025)), 12)
     0.003682083897
-
-    Guarantee: none needed; whoever counts answers for the counts.
     """
     from scipy.special import betainccinv  # scipy is slow to load
 
@@ -54,8 +50,6 @@ def mean_limits(hits: Counts, runs: int, alpha: float) -> tuple[Floats, Floats]:
     >>> low, high = mean_limits(1, 1000, 0.05)
     >>> float(low), round(float(high), 6)
     (0.0, 0.005559)
-
-    Guarantee: none needed; whoever counts answers for the counts.
     """
     counts = np.asarray(hits, dtype=np.float64)
     low = np.minimum(lowest(hits, runs, alpha / 2), np.maximum(counts - 1, 0) / runs)

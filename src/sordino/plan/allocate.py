@@ -78,8 +78,6 @@ def root_down(x: Fraction) -> Fraction:
 
     >>> root_down(Fraction(4)), float(root_down(Fraction(2)))
     (Fraction(2, 1), 1.414213562)
-
-    Guarantee: none needed; public inputs only.
     """
     scale = _DIGITS
     while x * scale * scale < _DIGITS**2 // 100:
@@ -138,10 +136,7 @@ def selection(share: Fraction, slack: Fraction, groups: int, *, rho: bool) -> Ke
 
 
 def loss_of_keys(keys: KeySelection) -> Loss:
-    """Return what discovering keys loses, but for its slack.
-
-    Guarantee: as for selection.
-    """
+    """Return what discovering keys loses, but for its slack."""
     return losses.pure(epsilon=keys.epsilon) if keys.noise is None else single(keys.noise)
 
 
@@ -149,8 +144,6 @@ def slack_of_keys(keys: KeySelection) -> Fraction:
     """Return the probability of the event in which keys may tell of a unit.
 
     The noise of a noisy threshold has no delta of its own when rho is counted.
-
-    Guarantee: as for selection.
     """
     return keys.delta
 
@@ -191,10 +184,7 @@ def plan_question(
     limits: Limits | None = None,
     diagnostics: bool = False,
 ) -> Plan:
-    """Return the plan of a question for a price, paid by the budget of its people.
-
-    Guarantee: as for allocate.
-    """
+    """Return the plan of a question for a price, paid by the budget of its people."""
     purse = catalog.purse(people_of(query.rows, catalog))
     asked = read_asked(purse, epsilon=epsilon, rho=rho)
     outline = bound(query, catalog, limits=limits, epsilon=asked.about, diagnostics=diagnostics)
@@ -262,10 +252,7 @@ def loss_of(releases: tuple[Release, ...], keys: KeySelection | None) -> Loss:
 
 
 def fingerprint_of(plan: Plan) -> str:
-    """Return a digest of everything in a plan but the spelling of the SQL.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a digest of everything in a plan but the spelling of the SQL."""
     return digest("plan", plan)
 
 

@@ -19,10 +19,7 @@ _QUESTIONS = 10  # that may discover keys if nobody states a delta
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question may cost: an amount of epsilon or of rho, and how it was asked for.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """What a question may cost: an amount of epsilon or of rho, and how it was asked for."""
 
     amount: Fraction
     rho: bool
@@ -43,8 +40,6 @@ def read_asked(purse: Purse, *, epsilon: Number | None = None, rho: Number | Non
     >>> purse = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
     >>> read_asked(purse, epsilon=1).amount
     Fraction(2435597, 100000000)
-
-    Guarantee: none needed; public inputs only.
     """
     kind = purse.budget.currency.kind
     if (epsilon is None) == (rho is None):
@@ -65,10 +60,7 @@ def read_asked(purse: Purse, *, epsilon: Number | None = None, rho: Number | Non
 
 
 def read_slack(purse: Purse, delta: Number | None) -> Fraction:
-    """Return the delta that discovering keys costs: as stated, else a tenth of all, or 1e-6.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the delta that discovering keys costs: as stated, else a tenth of all, or 1e-6."""
     if not purse.slack:
         raise MissingBound(
             "no_delta",
@@ -93,8 +85,6 @@ class Options:
     ``nonnegative`` shows 0 for counts below 0. ``integer`` shows numbers of the type INTEGER as
     whole ones. ``consistent`` makes the counts of all groups whole and not negative in such a way
     that they add up to the total of the noisy counts, which clipping alone would push up.
-
-    Guarantee: none needed; public inputs only.
     """
 
     nonnegative: bool = False

@@ -39,10 +39,7 @@ _MOST_EXPONENT = 900  # so that every step is an ordinary double
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Steps of 2 ** exponent, and the first and last of them that count.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Steps of 2 ** exponent, and the first and last of them that count."""
 
     low: int
     high: int
@@ -64,8 +61,6 @@ def bits_for(shares: Shares, epsilon: float) -> int:
 
     >>> bits_for(Shares(rows=10), 1.0), bits_for(Shares(rows=1, alone=True), 1.0)
     (24, 31)
-
-    Guarantee: none needed; public inputs only.
     """
     rows = shares.rows * shares.steps
     left = _SCALE_BITS - math.ceil(math.log2(rows) - math.log2(epsilon))
@@ -85,8 +80,6 @@ def grid_for(public: Range, *, bits: int, whole: bool, centred: bool = False) ->
     Grid(low=0, high=10240000, exponent=-11)
     >>> grid_for(Range(Fraction(0), Fraction(1)), bits=24, whole=True, centred=True)
     Grid(low=0, high=2, exponent=-1)
-
-    Guarantee: none needed; public inputs only.
     """
     exponent = _log2_up(max(abs(public.low), abs(public.high))) - bits
     if whole and public.low.denominator == public.high.denominator == 1:
@@ -102,8 +95,6 @@ def buckets_for(public: Range, *, whole: bool) -> tuple[Grid, int]:
     (Grid(low=0, high=120, exponent=0), 1)
     >>> buckets_for(Range(Fraction(0), Fraction(5000)), whole=False)
     (Grid(low=0, high=40000, exponent=-3), 1)
-
-    Guarantee: none needed; public inputs only.
     """
     size = max(abs(public.low), abs(public.high))
     if whole and public.low.denominator == public.high.denominator == 1:
@@ -134,10 +125,7 @@ def _log2_up(x: Fraction) -> int:
 
 
 def crowded_title(people: str) -> str:
-    """Return the title of the number of units of which not all counts.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the title of the number of units of which not all counts."""
     return f"{people} with more rows than count in full"
 
 
@@ -145,8 +133,6 @@ def clamped_rows(query: Query, *, weighed: bool) -> list[tuple[str, RowCount]]:
     """Return for each argument with a range a count of the rows whose value lies outside.
 
     ``weighed`` says that a row of a unit with many counts as a part of one; the title says so.
-
-    Guarantee: none needed; public inputs only.
     """
     found: dict[RowCount, str] = {}
     for measure in query.measures:
@@ -374,10 +360,7 @@ def _count(argument: Scalar | None) -> RowCount:
 
 
 def is_there(scalar: Scalar) -> bool:
-    """Tell whether a scalar is certain not to be missing, whatever the row holds.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether a scalar is certain not to be missing, whatever the row holds."""
     match scalar:
         case Literal():
             return scalar.value is not None

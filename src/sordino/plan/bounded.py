@@ -66,20 +66,14 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """The weight of all rows; with an argument, of those where it is there.
-
-    Guarantee: as for Bounded.
-    """
+    """The weight of all rows; with an argument, of those where it is there."""
 
     argument: Scalar | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UnitCount:
-    """How many units have the group among their kept ones; not weighed.
-
-    Guarantee: as for Bounded.
-    """
+    """How many units have the group among their kept ones; not weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +83,6 @@ class Total:
     q is the argument in steps of 2 ** exponent, rounded to a whole number by itself and clamped to
     ``low`` and ``high``, which are integers of at most 2 ** 31 in size (2 ** 15 for power 2);
     infinities are clamped, NaN is missing.
-
-    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -115,10 +107,7 @@ Statistic: TypeAlias = "RowCount | UnitCount | Total"
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """For each group one integer for each statistic: columns k0, k1, ... and s0, s1, ...
-
-    Guarantee: as for Bounded.
-    """
+    """For each group one integer for each statistic: columns k0, k1, ... and s0, s1, ..."""
 
     statistics: tuple[Statistic, ...]
 
@@ -129,8 +118,6 @@ class Distinct:
 
     Of each unit at most ``most`` pairs of group and value are kept, the first by a salted hash; the
     limits of Shares do not apply here, but step 1 does.
-
-    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -143,8 +130,6 @@ class Ranks:
 
     The argument is in steps of 2 ** exponent, rounded and clamped as for Total; its bucket is
     (q - low) // width. There are at most 2 ** 16 buckets.
-
-    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -165,8 +150,6 @@ class Votes:
 
     v is the place of the candidate in ``domain``; rows with other values are left out (they count
     for N in Shares all the same).
-
-    Guarantee: as for Bounded.
     """
 
     argument: Scalar
@@ -175,10 +158,7 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """How many units have more rows, or more groups, than count in full: one row, column s0.
-
-    Guarantee: as for Bounded.
-    """
+    """How many units have more rows, or more groups, than count in full: one row, column s0."""
 
 
 Part: TypeAlias = "Cells | Distinct | Ranks | Votes | Crowded"
@@ -207,10 +187,7 @@ class Bounded:
 
 
 def is_discovered(key: Key) -> bool:
-    """Tell whether the values of a key are on no public list.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether the values of a key are on no public list."""
     return key.domain is None and key.bins is None
 
 
@@ -244,8 +221,6 @@ def column_shift(bounded: Bounded, part: int, column: int) -> Sensitivity:
     """Return how far one unit moves a column of a part over all groups, in steps of it.
 
     For ranks and votes it is about the coarse weights by bucket or candidate.
-
-    Guarantee: as for shift.
     """
     found, grouped = bounded.parts[part], bool(bounded.keys)
     match found:
@@ -263,10 +238,7 @@ def column_shift(bounded: Bounded, part: int, column: int) -> Sensitivity:
 
 
 def column_step(bounded: Bounded, part: int, column: int) -> Fraction:
-    """Return what one step of a column is worth.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return what one step of a column is worth."""
     found, steps = bounded.parts[part], bounded.shares.steps
     if not isinstance(found, Cells):
         return Fraction(1)
@@ -296,10 +268,7 @@ def coarse_weight(bounded: Bounded) -> int:
 
 
 def weights(shares: Shares, *, grouped: bool) -> tuple[int, int]:
-    """Return the most that one unit weighs in all groups together, and in one of them.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the most that one unit weighs in all groups together, and in one of them."""
     if shares.alone:
         return 1, 1
     total, each = shares.rows, shares.rows

@@ -92,17 +92,12 @@ def encode(value: object) -> bytes:
     b'(4:i1;s3:oneq1/2;n'
     >>> encode(Range(Fraction(0), Fraction(9)))
     b'<5:range2:q0/1;q9/1;'
-
-    Guarantee: none needed; public inputs only.
     """
     return _encoded(value, {})
 
 
 def digest(*values: object) -> str:
-    """Return the SHA-256 of the version of the form and of some values, in hexadecimal digits.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the SHA-256 of the version of the form and of some values, in hexadecimal digits."""
     return sha256(encode((VERSION, *values))).hexdigest()
 
 

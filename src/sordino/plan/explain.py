@@ -31,8 +31,6 @@ class Explanation:
     """What an answer would cost and how accurate it would be.
 
     ``print`` shows it as text and a notebook as a table; ``dot`` and ``svg`` draw the plan.
-
-    Guarantee: none needed; public inputs only.
     """
 
     plan: Plan
@@ -42,10 +40,7 @@ class Explanation:
     warnings: tuple[str, ...]
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return a line for each release: what, noise, shift, price and share, as texts.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return a line for each release: what, noise, shift, price and share, as texts."""
         plan, total = self.plan, float(self.price.value)
         lines: list[tuple[str, ...]] = []
         for release in plan.releases:
@@ -64,24 +59,15 @@ class Explanation:
         return lines
 
     def widths(self) -> list[tuple[str, ...]]:
-        """Return a line for each column of the answer: title, half-width, what it is about.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return a line for each column of the answer: title, half-width, what it is about."""
         return [(title, _width(found), found.about) for title, found in self.columns]
 
     def dot(self) -> str:
-        """Return the plan as a graph in the language of Graphviz.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the plan as a graph in the language of Graphviz."""
         return as_dot(self.plan)
 
     def svg(self) -> str:
-        """Return the plan as a picture.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the plan as a picture."""
         return as_svg(self.plan)
 
     def __str__(self) -> str:
@@ -108,8 +94,6 @@ def explain(plan: Plan, purse: Purse, *, expected_rows: Number | None = None) ->
     """Explain a plan: nothing is charged, and no data is touched.
 
     ``expected_rows`` is a public guess at the rows of a group, for the error bars of means.
-
-    Guarantee: none needed; public inputs only.
     """
     rows = None if expected_rows is None else float(positive("expected_rows", expected_rows))
     price = purse.budget.price(plan.loss)

@@ -32,10 +32,7 @@ PUBLIC, PRIVATE, NOISY = "public", "private", "noisy"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A step of a plan: a title, a line below it, who may see it, and how far right it stands.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """A step of a plan: a title, a line below it, who may see it, and how far right it stands."""
 
     title: str
     below: str
@@ -45,19 +42,13 @@ class Box:
 
 @dataclass(slots=True)
 class Graph:
-    """Boxes, and arrows between their places.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Boxes, and arrows between their places."""
 
     boxes: list[Box] = field(default_factory=list)
     arrows: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, title: str, below: str, kind: str, before: list[int], layer: int = 0) -> int:
-        """Add a box to the right of those before it, and return its place.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Add a box to the right of those before it, and return its place."""
         right = max((self.boxes[at].layer + 1 for at in before), default=0)
         self.boxes.append(Box(title, below, kind, max(layer, right)))
         here = len(self.boxes) - 1
@@ -66,10 +57,7 @@ class Graph:
 
 
 def graph_of(plan: Plan) -> Graph:
-    """Return the boxes and arrows of a plan.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the boxes and arrows of a plan."""
     graph = Graph()
     rows = _rows(graph, plan.bounded.rows)
     if plan.bounded.keys:
@@ -164,10 +152,7 @@ _LEGEND = {PRIVATE: "exact, never shown", NOISY: "noise is added", PUBLIC: "may 
 
 
 def as_dot(plan: Plan) -> str:
-    """Return the plan as a graph in the language of Graphviz.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the plan as a graph in the language of Graphviz."""
     graph = graph_of(plan)
     lines = ["digraph plan {", "  rankdir=LR;", '  node [shape=box, style="filled,rounded"];']
     for at, box in enumerate(graph.boxes):
@@ -178,10 +163,7 @@ def as_dot(plan: Plan) -> str:
 
 
 def as_svg(plan: Plan) -> str:
-    """Return the plan as an SVG picture, from left to right.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the plan as an SVG picture, from left to right."""
     graph = graph_of(plan)
     places = _places(graph)
     right = max(x for x, _ in places) + _WIDTH + _EDGE

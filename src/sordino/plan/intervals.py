@@ -33,8 +33,6 @@ class Expected:
 
     ``half_width`` is None where it depends on the answer. ``about`` says what it is counted in, if
     not in the column's own numbers, and what it supposes.
-
-    Guarantee: none needed; public inputs only.
     """
 
     half_width: float | None
@@ -50,25 +48,17 @@ def expected(plan: Plan, scalar: PostScalar, *, rows: float | None = None) -> Ex
 
     ``rows`` is a public guess at how many rows a group has; means need it. A column made from
     several releases gives each of them a part of what may fail.
-
-    Guarantee: none needed; public inputs only.
     """
     return _of(_Known(plan, level_for(plan, measures_in(scalar)), rows), scalar)
 
 
 def is_noisy(scalar: PostScalar) -> bool:
-    """Tell whether a column is made from any release, and not from public keys alone.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether a column is made from any release, and not from public keys alone."""
     return bool(measures_in(scalar))
 
 
 def measures_in(scalar: PostScalar) -> frozenset[int]:
-    """Return the measures that a column is made from.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the measures that a column is made from."""
     match scalar:
         case MeasureRef():
             return frozenset({scalar.index})
@@ -81,10 +71,7 @@ def measures_in(scalar: PostScalar) -> frozenset[int]:
 
 
 def measure_type(plan: Plan, index: int) -> Type:
-    """Return the type of a measure: counts are whole, others are as the question has them.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the type of a measure: counts are whole, others are as the question has them."""
     if plan.query.measures[index].kind in COUNTS:
         return Type.INTEGER
     post = plan.query.post
@@ -238,18 +225,12 @@ def _chosen(known: _Known, release: Chosen) -> Expected:
 
 
 def accuracy_of(mechanism: Laplace | Gaussian, level: Fraction) -> float:
-    """Return the half-width of noise at a confidence.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the half-width of noise at a confidence."""
     return float(mechanism.accuracy(confidence=level))
 
 
 def quantile_rule(release: Ranked, buckets: int, q: Fraction, epsilon: Fraction) -> Quantiles:
-    """Return the mechanism that draws a quantile from the records of a group.
-
-    Guarantee: as stated for the mechanism.
-    """
+    """Return the mechanism that draws a quantile from the records of a group."""
     return Quantiles(
         [q],
         range=(0, buckets - 1),
@@ -263,18 +244,12 @@ def quantile_rule(release: Ranked, buckets: int, q: Fraction, epsilon: Fraction)
 def rank_error(
     release: Ranked, buckets: int, q: Fraction, epsilon: Fraction, level: Fraction
 ) -> float:
-    """Return how far the rank of a drawn quantile is off at most, in steps of weight.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how far the rank of a drawn quantile is off at most, in steps of weight."""
     return quantile_rule(release, buckets, q, epsilon).accuracy(confidence=level)
 
 
 def choice_rule(release: Chosen, candidates: int) -> Exponential | PermuteAndFlip | TopK:
-    """Return the mechanism that chooses.
-
-    Guarantee: as stated for the mechanism.
-    """
+    """Return the mechanism that chooses."""
     if release.many is not None:
         many = min(release.many, candidates)
         epsilon = release.epsilon * many / release.many  # each choice costs what was planned
@@ -285,10 +260,7 @@ def choice_rule(release: Chosen, candidates: int) -> Exponential | PermuteAndFli
 
 @lru_cache(maxsize=1024)
 def gap(release: Chosen, candidates: int, level: Fraction) -> float:
-    """Return how much less weight than the best a choice has at most, in steps.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how much less weight than the best a choice has at most, in steps."""
     rule = choice_rule(release, candidates)
     return float(rule.accuracy(confidence=level, candidates=candidates))
 
@@ -302,7 +274,7 @@ Event: TypeAlias = "tuple[int, str]"  # a release, and what of it must not be to
 def level_for(plan: Plan, measures: frozenset[int]) -> Fraction:
     """Return the confidence that each event needs so that all of some measures hold together.
 
-    Guarantee: none needed; public inputs only. A union bound over distinct events.
+    A union bound over distinct events.
     """
     events = frozenset[Event]().union(*(_events(plan, measure) for measure in measures))
     return share(plan.confidence, len(events))
@@ -312,8 +284,6 @@ def level_of_release(plan: Plan, release: int) -> Fraction:
     """Return the largest confidence that any column needs of a release.
 
     Draws that are made for a confidence are made once, so they are made for this one.
-
-    Guarantee: none needed; public inputs only.
     """
     columns = [measures_in(output.scalar) for output in plan.query.post.outputs]
     columns += [frozenset({at}) for at in range(len(plan.formulas))]
@@ -332,8 +302,6 @@ def share(confidence: Fraction, events: int) -> Fraction:
 
     >>> share(Fraction(95, 100), 2)
     Fraction(39, 40)
-
-    Guarantee: none needed; public inputs only.
     """
     return 1 - (1 - confidence) / max(events, 1)
 
@@ -375,8 +343,6 @@ def short(x: float) -> str:
 
     >>> short(1234567.0), short(61.3), short(0.01234)
     ('1,230,000', '61.3', '0.0123')
-
-    Guarantee: none needed; public inputs only.
     """
     if not math.isfinite(x):
         return str(x)

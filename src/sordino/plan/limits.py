@@ -34,8 +34,6 @@ def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> S
 
     A limit trades bias for noise; what is proved holds for any. Groups are cut only if a limit was
     stated, if keys are discovered, or if units are counted by group.
-
-    Guarantee: none needed; public inputs only.
     """
     joined = JOIN_ROWS if cuts_joins(query.rows, catalog) else None
     if is_alone(query.rows, catalog):
@@ -60,19 +58,13 @@ def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> S
 
 
 def needs_groups(query: Query) -> bool:
-    """Tell whether the number of groups of a unit must be limited.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether the number of groups of a unit must be limited."""
     discovers = any(map(is_discovered, query.keys))
     return discovers or any(measure.kind is Kind.COUNT_UNITS for measure in query.measures)
 
 
 def how_many_groups(keys: tuple[Key, ...]) -> int | None:
-    """Return how many groups are answered when all keys are public, else None.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how many groups are answered when all keys are public, else None."""
     sizes = []
     for key in keys:
         if key.bins is not None:
@@ -112,10 +104,7 @@ def is_alone(rows: Rows, catalog: Catalog) -> bool:
 
 
 def has_ids(rows: Rows, catalog: Catalog) -> bool:
-    """Tell whether rows belong to units by ids, so that a row without one is left out.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether rows belong to units by ids, so that a row without one is left out."""
     match rows:
         case Scan():
             return not _table(rows.table, catalog).each_row
@@ -128,18 +117,12 @@ def has_ids(rows: Rows, catalog: Catalog) -> bool:
 
 
 def is_cut(join: JoinUnit, catalog: Catalog) -> bool:
-    """Tell whether at most ``JOIN_ROWS`` rows of each unit are joined: both sides may have many.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether at most ``JOIN_ROWS`` rows of each unit are joined: both sides may have many."""
     return not (is_alone(join.rows, catalog) or is_alone(join.other, catalog))
 
 
 def cuts_joins(rows: Rows, catalog: Catalog) -> bool:
-    """Tell whether some join of a question is cut.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether some join of a question is cut."""
     match rows:
         case JoinUnit():
             below = cuts_joins(rows.rows, catalog) or cuts_joins(rows.other, catalog)
@@ -191,18 +174,12 @@ def check_matches(rows: Rows, matches: Callable[[JoinPublic], int]) -> int:
 
 
 def scanned(rows: Rows, catalog: Catalog) -> list[Table]:
-    """Return the private tables that a question reads, each once.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the private tables that a question reads, each once."""
     return [_table(name, catalog) for name in dict.fromkeys(_names(rows))]
 
 
 def people_of(rows: Rows, catalog: Catalog) -> str:
-    """Return the id space of the units.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the id space of the units."""
     spaces = {table.people for table in scanned(rows, catalog)}
     if len(spaces) != 1:
         raise ValueError("all tables of a question must be about the same people")

@@ -15,19 +15,13 @@ _LARGE = 10**15
 
 
 def written(scalar: Scalar) -> str:
-    """Write a scalar as the analyst would know it again.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Write a scalar as the analyst would know it again."""
     text = _scalar(scalar)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def named(scalar: Scalar) -> str:
-    """Write a scalar in full, or return nothing where that would be too long to be read.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Write a scalar in full, or return nothing where that would be too long to be read."""
     text = _scalar(scalar)
     return text if len(text) <= _LONGEST else ""
 
@@ -37,8 +31,6 @@ def in_words(public: Range) -> str:
 
     >>> in_words(Range(Fraction(0), Fraction(3570)))
     '0 to 3,570'
-
-    Guarantee: none needed; public inputs only.
     """
     return f"{_end(public.low)} to {_end(public.high)}"
 

@@ -13,10 +13,7 @@ from sordino.query.tree import Query
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A column of exact integers: which part, and which of its columns s0, s1, ...
-
-    Guarantee: none needed; public inputs only.
-    """
+    """A column of exact integers: which part, and which of its columns s0, s1, ..."""
 
     part: int
     column: int
@@ -24,20 +21,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """The measure is one column.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The measure is one column."""
 
     place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """offset + total / count, all values between low and high.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """offset + total / count, all values between low and high."""
 
     total: Place
     count: Place
@@ -48,10 +39,7 @@ class Average:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """square / count - (total / count) ** 2, of values between low and high; or its root.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """square / count - (total / count) ** 2, of values between low and high; or its root."""
 
     total: Place
     square: Place
@@ -63,10 +51,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A quantile of a Ranks part; ``toward`` is 0 for MIN and 1 for MAX.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """A quantile of a Ranks part; ``toward`` is 0 for MIN and 1 for MAX."""
 
     part: int
     quantile: Fraction | None
@@ -75,10 +60,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """The most frequent candidates of a Votes part: one, or a list of so many.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The most frequent candidates of a Votes part: one, or a list of so many."""
 
     part: int
     many: int | None
@@ -94,8 +76,6 @@ class Outline:
     ``recipes`` has one entry for each measure of the query. ``diagnostics`` are columns that are
     released besides, with a title each. ``by_id``: rows belong to units by ids, and
     one without an id is left out.
-
-    Guarantee: as for Bounded.
     """
 
     query: Query

@@ -93,20 +93,14 @@ Release: TypeAlias = "Added | Ranked | Chosen"
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """The measure is a release as it is.
-
-    Guarantee: post-processing of releases.
-    """
+    """The measure is a release as it is."""
 
     release: int
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """AVG: offset + total / count, kept within the public range.
-
-    Guarantee: post-processing of releases.
-    """
+    """AVG: offset + total / count, kept within the public range."""
 
     total: int
     count: int
@@ -122,8 +116,6 @@ class Spread:
     total and square are of values less a public middle; the variance does not depend on it. low
     and high are the ends of the public range of the values themselves, without the middle taken
     off: the variance is at most (high - low) ** 2 / 4.
-
-    Guarantee: post-processing of releases.
     """
 
     total: int

@@ -18,10 +18,7 @@ _NUMBER = 64  # bytes: a number with both ends of its interval
 
 
 def check_size(query: Query) -> None:
-    """Refuse a question whose answer would be larger than an answer may be.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse a question whose answer would be larger than an answer may be."""
     size = stored_size(query)
     if size is not None and size > LARGEST:
         raise Unsupported(
@@ -39,8 +36,6 @@ def stored_size(query: Query) -> int | None:
 
     How many keys are discovered depends on the data. Each needs as many units as the rule of
     selection asks for, so they are few where units are.
-
-    Guarantee: none needed; public inputs only.
     """
     groups = how_many_groups(query.keys)
     if groups is None:

@@ -29,40 +29,28 @@ _KEYS = 2.0  # discovering keys serves all columns, and weighs as much as two co
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The draw of a quantile.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The draw of a quantile."""
 
     rank: Rank
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The draws for the interval of a quantile: two, or one for MIN and MAX.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The draws for the interval of a quantile: two, or one for MIN and MAX."""
 
     rank: Rank
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The selection of keys.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The selection of keys."""
 
 
 Item: TypeAlias = "Place | Value | Ends | Vote | Keys"
 
 
 def errors_of(outline: Outline, *, rho: bool, confidence: float) -> dict[Item, float]:
-    """Return for all that costs something, but for diagnostics, its error at a price of 1.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return for all that costs something, but for diagnostics, its error at a price of 1."""
     sizes = _Sizes(outline, rho=rho, confidence=confidence)
     found: dict[Item, float] = {}
 
@@ -99,8 +87,6 @@ def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[
     >>> one, other = Place(0, 0), Place(0, 1)
     >>> divide({one: 4.0, other: 1.0}, Fraction(1, 2), rho=False)[other]
     Fraction(166667, 1000000)
-
-    Guarantee: none needed; public inputs only.
     """
     power = power_of(rho=rho)
     parts = {item: max(error, 1e-9) ** power for item, error in errors.items()}
@@ -117,18 +103,12 @@ def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[
 
 
 def power_of(*, rho: bool) -> float:
-    """Return the power of an error to which its share is proportional.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the power of an error to which its share is proportional."""
     return 2 / 3 if rho else 1 / 2
 
 
 def items_of(recipe: Recipe) -> tuple[Item, ...]:
-    """Return what a measure pays for, alone or together with others.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return what a measure pays for, alone or together with others."""
     match recipe:
         case OneOf(place):
             return (place,)
@@ -155,8 +135,6 @@ def share_out(
     """Return the share of everything that costs something, diagnostics with a tenth of it.
 
     ``bend`` multiplies shares before they are scaled to the total; what it does not name stays.
-
-    Guarantee: none needed; public inputs only.
     """
     errors = errors_of(outline, rho=rho, confidence=confidence)
     for item, factor in (bend or {}).items():
@@ -204,18 +182,12 @@ class _Sizes:
 
 
 def spread_of(quantile: Fraction | None) -> float:
-    """Return how far one record moves the scores of a quantile apart; 2 at most.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how far one record moves the scores of a quantile apart; 2 at most."""
     return 2.0 if quantile is None else float(2 * max(quantile, 1 - quantile))
 
 
 def ratio(shift: Sensitivity, *, rho: bool) -> float:
-    """Return how far one unit moves all groups, over how far it moves one.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how far one unit moves all groups, over how far it moves one."""
     if not shift.linf:
         return 1.0
     return (math.sqrt(shift.l2_squared) if rho else float(shift.l1)) / float(shift.linf)

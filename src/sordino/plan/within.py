@@ -52,8 +52,6 @@ def plan_within(
     Where several columns have a width each, the usual split makes some of them narrower than was
     asked for. Shares are then moved from these to the others for a few rounds, and the cheapest
     plan counts. Columns that are not named keep their part of the whole.
-
-    Guarantee: as for allocate; the price depends on public inputs alone.
     """
     rows = None if expected_rows is None else float(positive("expected_rows", expected_rows))
     search = _Search(

@@ -32,10 +32,7 @@ _ALONE = "by its shape the question has one row of each unit, so nothing is cut"
 
 
 def what(plan: Plan, release: Release) -> str:
-    """Say what a release is about.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say what a release is about."""
     part = plan.bounded.parts[release.part]
     match part:
         case Cells():
@@ -86,10 +83,7 @@ def _quantile(release: Release) -> str:
 
 
 def why(plan: Plan, release: Release) -> str:
-    """Say how far one unit moves a release, and why no further.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say how far one unit moves a release, and why no further."""
     part, shares = plan.bounded.parts[release.part], plan.bounded.shares
     if isinstance(release, Ranked | Chosen):
         return f"at most {_rows(release.weight, shares.coarse_steps)} in all groups together"
@@ -119,10 +113,7 @@ def _moves(plan: Plan, release: Added, statistic: Statistic) -> str:
 
 
 def noise(release: Release) -> str:
-    """Say which noise a release gets, in its own numbers.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say which noise a release gets, in its own numbers."""
     match release:
         case Added():
             mechanism = release.mechanism
@@ -136,10 +127,7 @@ def noise(release: Release) -> str:
 
 
 def limits_in_words(bounded: Bounded) -> str:
-    """Say how much of one unit counts.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say how much of one unit counts."""
     shares, grouped = bounded.shares, bool(bounded.keys)
     texts = []
     if shares.join_rows is not None:
@@ -155,10 +143,7 @@ def limits_in_words(bounded: Bounded) -> str:
 
 
 def keys_in_words(plan: Plan) -> str:
-    """Say which groups are answered.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say which groups are answered."""
     keys = plan.bounded.keys
     if not keys:
         return "one group, of all rows"

@@ -24,10 +24,7 @@ _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
 def check_rate(rate: object) -> None:
-    """Refuse a sampling rate that is not a Fraction above 0 and at most 1.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse a sampling rate that is not a Fraction above 0 and at most 1."""
     if not isinstance(rate, Fraction) or not 0 < rate <= 1:
         raise ValueError("rate must be a Fraction above 0 and at most 1")
 
@@ -94,10 +91,7 @@ def backward_delta(base: Leaf, rate: Fraction, epsilon: Fraction) -> float:
 
 
 def base_epsilons(epsilons: Floats, rate: float) -> Floats:
-    """Return ln(1 + (e^epsilon - 1) / rate) for each epsilon that is not negative.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return ln(1 + (e^epsilon - 1) / rate) for each epsilon that is not negative."""
     near = np.minimum(epsilons, _LARGE)
     far = np.maximum(epsilons, _LARGE)
     small = np.log1p(np.expm1(near) / rate)
@@ -106,10 +100,7 @@ def base_epsilons(epsilons: Floats, rate: float) -> Floats:
 
 
 def sampled_loss(loss: float, rate: float) -> float:
-    """Return ln(1 + rate (e^loss - 1)), in doubles.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return ln(1 + rate (e^loss - 1)), in doubles."""
     if loss < _LONGEST:
         return math.log1p(rate * math.expm1(loss))
     return loss + math.log(rate)
@@ -151,8 +142,6 @@ def between_whole_orders(log_moments: Callable[[int], float], order: Fraction) -
     """Return a bound on the Rényi divergence of any order from moments of whole orders.
 
     The logarithm of a moment is a convex function of the order.
-
-    Guarantee: none needed; public inputs only.
     """
     low = math.floor(order)
     share = float(order - low)

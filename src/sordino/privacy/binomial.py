@@ -12,8 +12,6 @@ def at_most(most: int, *, times: int, chance: Ball, rest: Ball) -> Ball:
     """Return the probability of at most ``most`` successes, each of the given chance.
 
     ``rest`` is one minus the chance, computed without a subtraction.
-
-    Guarantee: none needed; public inputs only.
     """
     if most < 0:
         return 0 * chance

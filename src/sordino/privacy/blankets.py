@@ -60,10 +60,7 @@ def clones_excess(people: int, share: float, gaps: Floats) -> Floats:
 
 
 def log_far_excess(people: int, share: float, gaps: Floats) -> Floats:
-    """Bound the logarithm of the same excess by a formula, a good one where it is very small.
-
-    Guarantee: as for ``clones_excess``, but for an excess that may be too small for a double.
-    """
+    """Bound the logarithm of the same excess by a formula, a good one where it is very small."""
     many = min(people, MOST_PEOPLE)
     at = np.maximum(1 - gaps, _TINY)
     half = at * at / 2

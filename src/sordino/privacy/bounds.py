@@ -65,10 +65,7 @@ def by_orders(curve: Curve, *, delta: Fraction) -> float:
 
 
 def delta_by_orders(curve: Curve, *, epsilon: Fraction) -> float:
-    """Return the delta that the best Rényi order gives, or 1.
-
-    Guarantee: as for by_orders.
-    """
+    """Return the delta that the best Rényi order gives, or 1."""
     order, divergence = best_order(curve, delta_value(epsilon))
     if not math.isfinite(divergence):
         return 1.0
@@ -116,10 +113,7 @@ def by_sums(parts: Parts, *, delta: Fraction) -> float:
 
 
 def least_failure(leaf: Leaf) -> Fraction | None:
-    """Return the least delta at which a leaf has a finite epsilon, or None if it has no least one.
-
-    Guarantee: none needed; what is returned is tried before it is used.
-    """
+    """Return the least delta at which a leaf has a finite epsilon, or None if none is least."""
     leaf = plain(leaf)
     if leaf.pure is not None:
         return Fraction(0)
@@ -134,19 +128,13 @@ def least_failure(leaf: Leaf) -> Fraction | None:
 
 
 def by_responses(parts: Parts, *, delta: Fraction) -> float | None:
-    """Return the exact epsilon if all leaves are randomized responses that may fail, else None.
-
-    Guarantee: as for different_epsilon.
-    """
+    """Return the exact epsilon if all leaves are randomized responses that may fail, else None."""
     found = _responses(parts)
     return None if found is None or not few_enough(parts) else different_epsilon(*found, delta)
 
 
 def delta_by_responses(parts: Parts, *, epsilon: Fraction) -> float | None:
-    """Return the exact delta if all leaves are equal responses that may fail, else None.
-
-    Guarantee: as for repeated_delta.
-    """
+    """Return the exact delta if all leaves are equal responses that may fail, else None."""
     found = _responses(parts)
     if found is None or len(found[0]) != 1 or not few_enough(parts):
         return None
@@ -155,10 +143,7 @@ def delta_by_responses(parts: Parts, *, epsilon: Fraction) -> float | None:
 
 
 def few_enough(parts: Parts) -> bool:
-    """Tell whether there are so few uses that exact sums over them take no time.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether there are so few uses that exact sums over them take no time."""
     return sum(times for _, times in parts) <= _MOST_USES
 
 
@@ -205,7 +190,7 @@ def set_aside(parts: Parts, *, delta: Fraction) -> float:
 def set_aside_delta(parts: Parts, *, epsilon: Fraction) -> float:
     """Return the delta of one use beside steps that may fail, as for ``set_aside``.
 
-    Guarantee: as for set_aside; 1.0 where there is no such use.
+    1.0 where there is no such use.
     """
     split = _aside(parts)
     if split is None or epsilon < split[1]:
@@ -231,10 +216,7 @@ def _aside(parts: Parts) -> tuple[Failures, Fraction, Leaf] | None:
 
 
 def is_sampled(leaf: Leaf) -> bool:
-    """Tell whether a leaf is that of a sample.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether a leaf is that of a sample."""
     return isinstance(plain(leaf), PoissonSubsampled | FixedSizeSubsampled)
 
 
@@ -243,8 +225,6 @@ def knows_more_than_profiles(parts: Parts) -> bool:
 
     So it is where a profile is the envelope of many pairs, or follows from rho: then no pair has
     the whole of it, and composing it costs more than composing the divergences.
-
-    Guarantee: none needed; public inputs only.
     """
 
     def is_envelope(leaf: Leaf) -> bool:

@@ -345,10 +345,7 @@ epsilon 0.25 or less would fit
 
 
 def check_relation(neighbours: object) -> None:
-    """Refuse what is not the name of a relation between neighbours, nor None.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse what is not the name of a relation between neighbours, nor None."""
     if neighbours is not None and neighbours not in _RELATIONS:
         names = " or ".join(map(repr, _RELATIONS))
         shown = repr(neighbours)[:60] if isinstance(neighbours, str) else type(neighbours).__name__
@@ -356,10 +353,7 @@ def check_relation(neighbours: object) -> None:
 
 
 def same_neighbours(ours: Relation | None, theirs: Relation | None) -> Relation | None:
-    """Return the relation that two statements hold for together, or refuse if they differ.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the relation that two statements hold for together, or refuse if they differ."""
     check_relation(theirs)
     if ours is not None and theirs is not None and ours != theirs:
         raise ValueError(
@@ -374,8 +368,6 @@ def prices_together(loss: Priceable, currencies: tuple[Currency, ...]) -> tuple[
 
     All of them are prices of the same part of the loss: they have one delta, and a currency in
     which another part would have failed has no price.
-
-    Guarantee: as for Currency, in all these currencies at once.
     """
     prices = [currency.price_if_finite(loss) for currency in currencies]
     failing = max((price.attos for price in prices if price is not None), default=0)
@@ -385,10 +377,7 @@ def prices_together(loss: Priceable, currencies: tuple[Currency, ...]) -> tuple[
 def part_for_failures(
     delta: Fraction, failures: Number | None, usual: Fraction = FAILURES
 ) -> Fraction:
-    """Return the part of a delta that is for failures.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the part of a delta that is for failures."""
     if failures is None:
         return delta * usual
     kept = probability_or_zero("failures", failures)

@@ -24,8 +24,6 @@ def least(fits: Callable[[int], bool], low: int, high: int, *, near: int | None 
 
     >>> least(lambda n: n * n >= 50, 0, 100)
     8
-
-    Guarantee: none needed; public inputs only.
     """
     if near is None:
         near = (low + high) // 2
@@ -58,10 +56,7 @@ def least(fits: Callable[[int], bool], low: int, high: int, *, near: int | None 
 
 
 def least_double(fits: Callable[[Fraction], bool], *, near: float, high: float) -> float:
-    """Return the least double from 0 to ``high`` that fits when read as the decimal it prints as.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the least double from 0 to ``high`` that fits as the decimal it prints as."""
 
     def reads_well(place: int) -> bool:
         return fits(Fraction(repr(_double(place))))
@@ -71,10 +66,7 @@ def least_double(fits: Callable[[Fraction], bool], *, near: float, high: float) 
 
 
 def least_epsilon(profile: Callable[[Fraction], float], *, delta: Fraction, rho: float) -> float:
-    """Return the least double epsilon at which a profile is at most delta; infinite for delta 0.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the least double epsilon at which a profile is at most delta; infinite for delta 0."""
     if delta == 0:
         return math.inf
     wanted = math.log(delta)
@@ -88,10 +80,7 @@ def least_epsilon(profile: Callable[[Fraction], float], *, delta: Fraction, rho:
 
 
 def approach(excess: Callable[[float], float], first: float, second: float) -> float:
-    """Return about the place where a smooth function is zero: where a search may begin.
-
-    Guarantee: none needed; a search that begins at a bad place takes longer, no more.
-    """
+    """Return about the place where a smooth function is zero: where a search may begin."""
     before, here = first, second
     was, now = excess(before), excess(here)
     for _ in range(_ROUNDS):

@@ -57,8 +57,6 @@ def leaf_to_json(leaf: Leaf) -> Json:
 
     >>> leaf_to_json(Pure(epsilon=Fraction(1, 10)))
     {'leaf': 'pure', 'epsilon': '1/10'}
-
-    Guarantee: none needed; public inputs only.
     """
     for tag, kind in _KINDS.items():
         if kind.make is type(leaf):
@@ -77,8 +75,6 @@ def leaf_from_json(data: object) -> Leaf:
     ValueError: unknown loss 'purple'; known are approximate, bounded_range, concentrated, \
 discrete_gaussian, discrete_laplace, fixed_size_subsampled, gaussian, grouped, kary_response, \
 laplace, pmf_pair, poisson_subsampled, pure, related, shuffled, shuffled_response
-
-    Guarantee: none needed; a record that is not exactly as it was written is refused.
     """
     return _read_leaf("loss", data, 0)
 

@@ -112,10 +112,7 @@ def concentrated_deltas(rho: float, epsilons: Floats) -> Floats:
 
 
 def concentrated_reach(rho: float, tail: float) -> float:
-    """Return an epsilon at which every mechanism that is rho-zCDP has a delta below ``tail``.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return an epsilon at which every mechanism that is rho-zCDP has a delta below ``tail``."""
     return rho + 2 * math.sqrt(rho * max(-math.log(tail), 0.0))
 
 
@@ -123,8 +120,6 @@ def best_orders(rho: float, epsilons: Floats) -> Floats:
     """Return order - 1 for the orders whose bounds are about the best at each epsilon.
 
     The best order solves (2 order - 1) rho - epsilon + ln(1 - 1 / order) = 0.
-
-    Guarantee: none needed; every order gives a valid bound.
     """
     low = np.full(np.shape(epsilons), _NARROWEST)
     high = np.full(np.shape(epsilons), _WIDEST)

@@ -49,10 +49,7 @@ class Composed:
 
 
 class Cumulants:
-    """Logarithms of the moment generating functions of all parts together.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Logarithms of the moment generating functions of all parts together."""
 
     def __init__(self, parts: Sequence[Masses], times: Sequence[int]) -> None:
         self._losses = np.concatenate([part.losses for part in parts])
@@ -102,10 +99,7 @@ class Cumulants:
 
 
 def window_points(cumulants: Cumulants, tilt: float, step: float) -> float:
-    """Return how many points the window of a tilt has.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how many points the window of a tilt has."""
     low, high = _window(cumulants, tilt, cumulants.total(tilt), step)
     return (high - low) / step
 
@@ -166,10 +160,7 @@ def convolve(
 
 
 def unbounded(parts: Sequence[Masses], times: Sequence[int]) -> float:
-    """Return the probability that at least one of the losses is unbounded.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the probability that at least one of the losses is unbounded."""
     if any(part.infinity >= 1 for part in parts):
         return 1.0
     logs = [n * math.log1p(-part.infinity) for part, n in zip(parts, times, strict=True)]

@@ -28,10 +28,7 @@ _ROUND_DOWN, _ROUND_UP = Context(prec=4, rounding=ROUND_DOWN), Context(prec=4, r
 
 
 class Priceable(Protocol):
-    """What a price is made from: every loss has it.
-
-    Guarantee: none needed; the loss states its own, and every number of it is an upper bound.
-    """
+    """What a price is made from: every loss has it."""
 
     @property
     def neighbours(self) -> Relation | None:
@@ -178,8 +175,6 @@ def one_order(order: Number) -> Currency:
 
     >>> str(one_order(8))
     'renyi of order 8'
-
-    Guarantee: as for Currency.
     """
     return Currency("renyi", positive("order", order))
 

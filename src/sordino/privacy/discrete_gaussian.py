@@ -206,10 +206,7 @@ def least_variance(
 def greatest_variance(
     fits: Callable[[Fraction], bool], *, low: Fraction, high: Fraction, near: Fraction
 ) -> Fraction:
-    """Return the greatest variance of 30 bits from low to high that fits.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the greatest variance of 30 bits from low to high that fits."""
     near = min(max(near, low), high)
     found = least(
         lambda place: fits(_variance(-place)), -_place(high), -_place(low), near=-_place(near)

@@ -20,8 +20,6 @@ class Failures:
     A step with loss (epsilon, delta) is never worse than this: with probability delta it reveals
     everything, else it is a randomized response. If d belongs to all the randomized responses, the
     delta of the whole is 1 - (1 - d) times the product of all (1 - delta).
-
-    Guarantee: none needed; a part of `optimal` and `optimal_heterogeneous`.
     """
 
     counts: Mapping[Fraction, int]

@@ -103,10 +103,7 @@ def continuous_delta(*, ratio: Fraction, epsilon: Fraction) -> float:
 
 
 def is_far(*, ratio: Fraction, epsilon: Fraction) -> bool:
-    """Tell whether a loss above epsilon needs noise of more than 40 standard deviations.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Tell whether a loss above epsilon needs noise of more than 40 standard deviations."""
     rest = epsilon - ratio / 2
     return rest > 0 and rest * rest >= FARTHEST**2 * ratio
 

@@ -51,10 +51,7 @@ _EXACT = 2.0**28  # tilted exponents up to which doubles are precise enough
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is asked of a composition: the epsilon of a delta, or the delta of an epsilon.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """What is asked of a composition: the epsilon of a delta, or the delta of an epsilon."""
 
     delta: float | None = None
     epsilon: float = 0.0
@@ -125,10 +122,7 @@ class Grid:
 
 
 def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
-    """Return a grid of bounds from above, fine enough for what is asked.
-
-    Guarantee: none needed; a poor grid costs precision only.
-    """
+    """Return a grid of bounds from above, fine enough for what is asked."""
     times = [n for _, n in parts]
     uses = sum(times)
     tail = aim.tail(uses)
@@ -174,10 +168,7 @@ def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
 
 
 def grid_below(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
-    """Return a grid of bounds from below.
-
-    Guarantee: none needed; a poor grid costs precision only.
-    """
+    """Return a grid of bounds from below."""
     over = grid_above(parts, aim, reverse=reverse)
     tail, tilt = aim.tail(sum(over.times)), over.tilt
     steps = _Steps(parts, tail)
@@ -196,10 +187,7 @@ def grid_below(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
 
 
 def best_tilt(cumulants: Cumulants, aim: Aim, *, near: float | None = None) -> float:
-    """Return about the tilt at which the bound of one Rényi order is the least.
-
-    Guarantee: none needed; every tilt gives a valid bound.
-    """
+    """Return about the tilt at which the bound of one Rényi order is the least."""
     largest = math.log(_EXACT / cumulants.largest)
 
     def cost(log: float) -> float:

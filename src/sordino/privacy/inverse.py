@@ -20,8 +20,6 @@ def least_epsilon(profile: Callable[[Fraction], float], *, delta: Fraction, pure
 
     The profile must not increase, and must be at most delta at ``pure``. The answer itself was
     tried, so it is right even if the profile does not quite keep its promise.
-
-    Guarantee: none needed; public inputs only.
     """
 
     def fits(epsilon: Fraction) -> bool:
@@ -36,10 +34,7 @@ def least_epsilon(profile: Callable[[Fraction], float], *, delta: Fraction, pure
 def epsilon_above(
     profile: Callable[[Fraction], float], *, delta: Fraction, near: float, pure: float
 ) -> float:
-    """Return an epsilon a little above ``near`` at which a slow profile is at most delta.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return an epsilon a little above ``near`` at which a slow profile is at most delta."""
     if reading(profile(Fraction(0))) <= delta:
         return 0.0
     step = _FINEST
@@ -55,8 +50,6 @@ def crossing(function: Callable[[float], float], wanted: float, pure: float) -> 
 
     Steps go to where the chord of the last two points crosses, as long as this halves what is
     left to search every three steps; else to the middle.
-
-    Guarantee: none needed; public inputs only.
     """
     low, high = 0.0, pure
     before, here = low, high
@@ -76,8 +69,5 @@ def crossing(function: Callable[[float], float], wanted: float, pure: float) -> 
 
 
 def log(x: Fraction | float) -> float:
-    """Return the natural logarithm, and a large negative number for 0.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the natural logarithm, and a large negative number for 0."""
     return math.log(x) if x else _FLOOR

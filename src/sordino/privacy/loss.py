@@ -245,10 +245,7 @@ class Loss:
 
 
 def single(leaf: Leaf) -> Loss:
-    """Return the loss of one use of one mechanism.
-
-    Guarantee: as for the leaf.
-    """
+    """Return the loss of one use of one mechanism."""
     return Loss(((leaf, 1),))
 
 
@@ -271,8 +268,6 @@ def loss_to_json(loss: Loss) -> Json:
     >>> from sordino.privacy import losses
     >>> loss_to_json(2 * losses.pure(epsilon=0.1))
     {'loss': 1, 'parts': [{'times': 2, 'leaf': {'leaf': 'pure', 'epsilon': '1/10'}}]}
-
-    Guarantee: none needed; public inputs only.
     """
     parts = [{"times": times, "leaf": leaf_to_json(leaf)} for leaf, times in loss.parts]
     return {"loss": _VERSION, "parts": parts}

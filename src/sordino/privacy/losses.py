@@ -62,28 +62,19 @@ _WHY = {
 
 
 def pure(*, epsilon: Number) -> Loss:
-    """Return the loss of any mechanism that is epsilon-private.
-
-    Guarantee: as for Pure.
-    """
+    """Return the loss of any mechanism that is epsilon-private."""
     return single(Pure(epsilon=positive("epsilon", epsilon)))
 
 
 def approximate(*, epsilon: Number, delta: Number) -> Loss:
-    """Return the loss of any mechanism that is (epsilon, delta)-private.
-
-    Guarantee: as for Approximate.
-    """
+    """Return the loss of any mechanism that is (epsilon, delta)-private."""
     return single(
         Approximate(epsilon=positive("epsilon", epsilon), delta=probability("delta", delta))
     )
 
 
 def concentrated(*, rho: Number) -> Loss:
-    """Return the loss of any mechanism that is rho-zCDP.
-
-    Guarantee: as for Concentrated.
-    """
+    """Return the loss of any mechanism that is rho-zCDP."""
     return single(Concentrated(rho=positive("rho", rho)))
 
 
@@ -94,8 +85,6 @@ def gaussian(*, sigma: Number, sensitivity: Number = 1) -> Loss:
 
     >>> gaussian(sigma=2).rho
     0.125
-
-    Guarantee: as for ContinuousGaussian.
     """
     return single(
         ContinuousGaussian(
@@ -119,8 +108,6 @@ def discrete_gaussian(
 
     >>> discrete_gaussian(sigma=2, sensitivity=1.4142135623730951).rho
     0.25
-
-    Guarantee: as for DiscreteGaussian.
     """
     square = positive("sensitivity", sensitivity) ** 2
     whole = round(square)
@@ -142,8 +129,6 @@ def laplace(*, epsilon: Number) -> Loss:
     """Return the loss of Laplace noise on the real line, for comparison with other libraries.
 
     What sordino draws is discrete: ``discrete_laplace`` is its loss.
-
-    Guarantee: as for ContinuousLaplace.
     """
     return single(ContinuousLaplace(epsilon=positive("epsilon", epsilon)))
 
@@ -152,26 +137,18 @@ def discrete_laplace(*, epsilon: Number, sensitivity: Integer = 1) -> Loss:
     """Return the loss of discrete Laplace noise of scale sensitivity / epsilon on integers.
 
     ``sensitivity`` is the L1 norm of how far one unit moves them.
-
-    Guarantee: as for DiscreteLaplace.
     """
     shift = positive_whole("sensitivity", sensitivity)
     return single(DiscreteLaplace(eta=positive("epsilon", epsilon) / shift, shift=shift))
 
 
 def exponential(*, epsilon: Number) -> Loss:
-    """Return the loss of the exponential mechanism.
-
-    Guarantee: as for BoundedRange.
-    """
+    """Return the loss of the exponential mechanism."""
     return single(BoundedRange(epsilon=positive("epsilon", epsilon)))
 
 
 def randomized_response(*, epsilon: Number, categories: Integer = 2) -> Loss:
-    """Return the loss of randomized response with so many possible answers.
-
-    Guarantee: as for KaryResponse.
-    """
+    """Return the loss of randomized response with so many possible answers."""
     many = positive_whole("categories", categories)
     return single(KaryResponse(epsilon=positive("epsilon", epsilon), categories=many))
 
@@ -184,8 +161,6 @@ def shuffled(*, epsilon: Number, people: Integer) -> Loss:
 
     >>> shuffled(epsilon=1, people=10_000).neighbours
     'replace_one'
-
-    Guarantee: as for Shuffled.
     """
     many = positive_whole("people", people)
     return single(Shuffled(epsilon=positive("epsilon", epsilon), people=many))
@@ -196,8 +171,6 @@ def shuffled_response(*, epsilon: Number, people: Integer) -> Loss:
 
     Each answer is a randomized response with two categories, which is ``epsilon`` by itself; what
     can be seen is how many said yes. For other randomizers there is ``shuffled``.
-
-    Guarantee: as for ShuffledResponse.
     """
     many = positive_whole("people", people)
     return single(ShuffledResponse(epsilon=positive("epsilon", epsilon), people=many))
@@ -221,8 +194,6 @@ def subsampled(
     Traceback (most recent call last):
     ValueError: Poisson sampling hides whether a unit is there, so it goes with add_remove; under \
 replace_one its amplification is another one, which is not known here
-
-    Guarantee: as for PoissonSubsampled and FixedSizeSubsampled.
     """
     if sampling not in _WHY:
         raise ValueError(f"sampling must be 'poisson' or 'fixed_size', got {sampling!r}")
@@ -252,8 +223,6 @@ def pmfs(p: Iterable[Number], q: Iterable[Number]) -> Loss:
 
     >>> pmfs([2 / 3, 1 / 3], [1 / 3, 2 / 3]).epsilon(delta=0)
     0.6931471805599455
-
-    Guarantee: as for PmfPair.
     """
     one, other = _probabilities("p", p), _probabilities("q", q)
     if len(one) != len(other):

@@ -48,10 +48,7 @@ class Table:
 
 
 def tabulate(profile: Curve, top: float) -> Table:
-    """Return a profile at many points from 0 to ``top``.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a profile at many points from 0 to ``top``."""
     points = np.concatenate([[0.0], np.geomspace(_NEAREST * top, top, _NODES)])
     return Table(points, profile(points))
 

@@ -76,10 +76,7 @@ def any_lattice_deltas(variance: Fraction, norm: int, epsilons: Floats) -> Float
 
 
 def normal_reach(ratio: Fraction, tail: float) -> float:
-    """Return an epsilon at which the profile of Gaussian noise is below ``tail``.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return an epsilon at which the profile of Gaussian noise is below ``tail``."""
     mu = math.sqrt(ratio)
     return mu * mu / 2 + mu * math.sqrt(2 * max(-math.log(tail), 0.0))
 

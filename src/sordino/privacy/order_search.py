@@ -16,10 +16,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def epsilon_value(delta: Fraction) -> Callable[[float, float], float]:
-    """Return about the epsilon of a delta, as a function of an order and its divergence.
-
-    Guarantee: none needed; it serves to choose an order.
-    """
+    """Return about the epsilon of a delta, as a function of an order and its divergence."""
     log = math.log(delta)
 
     def value(order: float, divergence: float) -> float:
@@ -29,10 +26,7 @@ def epsilon_value(delta: Fraction) -> Callable[[float, float], float]:
 
 
 def delta_value(epsilon: Fraction) -> Callable[[float, float], float]:
-    """Return about the logarithm of the delta of an epsilon, likewise.
-
-    Guarantee: none needed; it serves to choose an order.
-    """
+    """Return about the logarithm of the delta of an epsilon, likewise."""
     price = float(epsilon)
 
     def value(order: float, divergence: float) -> float:
@@ -43,10 +37,7 @@ def delta_value(epsilon: Fraction) -> Callable[[float, float], float]:
 
 
 def ask(curve: Curve, order: float) -> float:
-    """Return what a curve says at an order; refuse what is no divergence.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return what a curve says at an order; refuse what is no divergence."""
     divergence = curve(order)
     if not isinstance(divergence, int | float) or math.isnan(divergence) or divergence < 0:
         raise ValueError(
@@ -57,10 +48,7 @@ def ask(curve: Curve, order: float) -> float:
 
 
 def best_order(curve: Curve, value: Callable[[float, float], float]) -> tuple[float, float]:
-    """Return the order with the least value, and the divergence there.
-
-    Guarantee: none needed; a poor order costs precision only.
-    """
+    """Return the order with the least value, and the divergence there."""
 
     def at(rest: float) -> tuple[float, float, float]:
         order = 1 + rest

@@ -76,8 +76,6 @@ def excess(order: Floats, losses: Floats) -> Floats:
     """Return r**order - 1 - order * (r - 1) where r = exp(loss): never negative, to full precision.
 
     Weighted with the probabilities under Q it adds up to E_Q r**order - 1.
-
-    Guarantee: none needed; public inputs only.
     """
     order, losses = np.broadcast_arrays(order, losses)
     more = order - 1
@@ -95,10 +93,7 @@ def excess(order: Floats, losses: Floats) -> Floats:
 
 
 def pair_divergences(orders: Floats, losses: Floats, weights: Floats) -> Floats:
-    """Return the Rényi divergence of each order of a pair: losses, and probabilities under Q.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the Rényi divergence of each order of a pair: losses, and probabilities under Q."""
     far = np.max(losses, initial=0.0) * orders > _LONG
     found = np.empty(orders.shape)
     near = orders[~far]

@@ -51,10 +51,7 @@ _TINY = 1e-300  # stands for a delta of 0 in bounds from below
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """A number that is certain to lie between two others.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """A number that is certain to lie between two others."""
 
     lower: float
     upper: float

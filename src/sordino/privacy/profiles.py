@@ -23,10 +23,7 @@ _ROUNDS = 14
 
 
 def as_key(leaf: Leaf) -> Hashable:
-    """Return a leaf as a key: every leaf is a frozen record, which can be hashed.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a leaf as a key: every leaf is a frozen record, which can be hashed."""
     return cast("Hashable", leaf)
 
 
@@ -34,8 +31,6 @@ def both_signs(epsilons: Floats, ahead: Curve, behind: Curve) -> Floats:
     """Extend a profile to negative epsilons, where it follows from that of the other order.
 
     ``ahead`` and ``behind`` are the profiles of (P, Q) and of (Q, P) where epsilon is not negative.
-
-    Guarantee: none needed; public inputs only.
     """
     a = np.asarray(epsilons, dtype=np.float64)
     below = a < 0
@@ -49,20 +44,14 @@ def both_signs(epsilons: Floats, ahead: Curve, behind: Curve) -> Floats:
 
 
 def short_of(top: Fraction, epsilons: Floats) -> Floats:
-    """Return how far each epsilon is below ``top``, with all digits even where they nearly meet.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how far each epsilon is below ``top``, with all digits even where they nearly meet."""
     near = float(top)
     distance: Floats = (near - epsilons) + float(top - Fraction(near))
     return distance
 
 
 def response(top: Fraction, others: float, epsilons: Floats) -> Floats:
-    """Return (e^top - e^epsilon)+ / (e^top + others): the profile of a randomized response.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return (e^top - e^epsilon)+ / (e^top + others): the profile of a randomized response."""
     distance = np.maximum(short_of(top, epsilons), 0.0)
     found: Floats = -np.expm1(-distance) / (1 + others * math.exp(-top))
     return found
@@ -74,8 +63,6 @@ def order_of(order: float | Fraction) -> Fraction | None:
     >>> order_of(0.5)
     Traceback (most recent call last):
     ValueError: order must be a number above 1, or infinity, got 0.5
-
-    Guarantee: none needed; public inputs only.
     """
     if not isinstance(order, int | float | Fraction | np.floating | np.integer) or not order > 1:
         raise ValueError(f"order must be a number above 1, or infinity, got {order!r}")
@@ -85,20 +72,14 @@ def order_of(order: float | Fraction) -> Fraction | None:
 
 
 def positive_fraction(name: str, value: Fraction) -> Fraction:
-    """Refuse what is not a positive Fraction.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse what is not a positive Fraction."""
     if not isinstance(value, Fraction) or value <= 0:
         raise ValueError(f"{name} must be a positive Fraction")
     return value
 
 
 def whole_size(size: int) -> int:
-    """Read the size of a group: a positive whole number.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read the size of a group: a positive whole number."""
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise ValueError(f"the size of a group must be a positive whole number, got {size!r}")
     return size
@@ -120,10 +101,7 @@ def pure_rho(epsilon: Fraction) -> float:
 
 
 def round_down(formula: Callable[[], Ball]) -> float:
-    """Return the greatest double that reads as at most the value of a formula.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the greatest double that reads as at most the value of a formula."""
     return -round_up(lambda: -formula())
 
 
@@ -133,8 +111,6 @@ def inverse(
     """Return the least double epsilon whose certified delta is at most the target.
 
     The search begins where the profile, in doubles, crosses the target; ``high`` bounds where.
-
-    Guarantee: none needed; public inputs only.
     """
 
     def fits(epsilon: Fraction) -> bool:
@@ -147,10 +123,7 @@ def inverse(
 
 
 def crossing(profile: Curve, level: float, high: float) -> float:
-    """Return about the least epsilon from 0 to ``high`` at which a profile is at most ``level``.
-
-    Guarantee: none needed; a search that begins at a bad place takes longer, no more.
-    """
+    """Return about the least epsilon from 0 to ``high`` at which a profile is at most ``level``."""
     low = 0.0
     for _ in range(_ROUNDS):
         points = np.linspace(low, high, _POINTS)

@@ -22,8 +22,6 @@ def subset_sums(steps: Mapping[Fraction, int]) -> dict[Fraction, int] | None:
 
     >>> subset_sums({Fraction(1): 2, Fraction(3): 1}).values()
     dict_values([1, 2, 1, 1, 2, 1])
-
-    Guarantee: none needed; public inputs only.
     """
     unit = Fraction(
         math.gcd(*(epsilon.numerator for epsilon in steps)),
@@ -54,8 +52,6 @@ def exact_profile(
 
     If the answers in a subset are true and all others are lies, and its epsilons add up to a, then
     the loss is a minus the rest. Both masses are kept as running sums from the largest a down.
-
-    Guarantee: none needed; a part of `optimal_heterogeneous`.
     """
     total = sum((n * epsilon for epsilon, n in steps.items()), start=Fraction(0))
     places = sorted(sums, reverse=True)

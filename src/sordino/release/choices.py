@@ -147,10 +147,7 @@ def _least(
 
 
 def beyond(release: Ranked, ranks: Ranks, level: Fraction) -> int:
-    """Return how much weight lies beyond what is answered for MIN or MAX, about and in steps.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return how much weight lies beyond what is answered for MIN or MAX, about and in steps."""
     return _rank(release, ranks, release.epsilon_value, level)
 
 

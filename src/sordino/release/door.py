@@ -79,10 +79,7 @@ def _logged(plan: Plan, sealed: Exact, receipt: Receipt, options: Options) -> An
 
 
 def draw(plan: Plan, sealed: Exact, options: Options = _PLAIN) -> Drawn:
-    """Open the seal and make all draws of a plan, each once.
-
-    Guarantee: as for release.
-    """
+    """Open the seal and make all draws of a plan, each once."""
     tables = sealed.open(KEY)
     if len(tables) != len(plan.bounded.parts):
         raise ValueError("an engine returns one table for each part")

@@ -54,10 +54,7 @@ class Groups:
 
 
 def declared(bounded: Bounded) -> Groups:
-    """Return all combinations of public keys, in the order in which they were declared.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return all combinations of public keys, in the order in which they were declared."""
     keys = tuple(product(*map(_domain, bounded.keys)))
     return Groups(keys, {key: at for at, key in enumerate(keys)})
 
@@ -112,20 +109,14 @@ _EXACT = 2**53  # integers up to this are exact as doubles
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """For each group a value and an interval that holds the exact one with a confidence.
-
-    Guarantee: post-processing of noisy numbers; intervals are rounded outwards.
-    """
+    """For each group a value and an interval that holds the exact one with a confidence."""
 
     value: Doubles
     low: Doubles
     high: Doubles
 
     def clip(self, low: float, high: float) -> Span:
-        """Return the same numbers kept within public bounds, where the exact ones lie.
-
-        Guarantee: post-processing of noisy numbers.
-        """
+        """Return the same numbers kept within public bounds, where the exact ones lie."""
         return Span(*(np.clip(x, low, high) for x in (self.value, self.low, self.high)))
 
 
@@ -140,10 +131,7 @@ class Noisy:
     steps: npt.NDArray[Any]  # int64, or objects where they may be larger
 
     def span(self, level: Fraction) -> Span:
-        """Return values and the intervals that hold the exact ones with a confidence each.
-
-        Guarantee: post-processing of noisy numbers.
-        """
+        """Return values and the intervals that hold the exact ones with a confidence each."""
         far = int(accuracy_of(self.release.mechanism, level))
         step = self.release.step
         return Span(

@@ -22,8 +22,6 @@ class Near:
     ``ends`` is there for numbers. ``truth`` is there for conditions: what they can be. Where both
     are None, nothing is said, and the exact value may even be missing. What is ``sure`` comes from
     public keys and literals alone and is exact.
-
-    Guarantee: post-processing of noisy numbers.
     """
 
     value: Value
@@ -49,10 +47,7 @@ class Near:
 
 
 def exactly(value: Value) -> Near:
-    """Return what is public.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return what is public."""
     return Near(value, sure=True)
 
 
@@ -60,8 +55,6 @@ def operate(operation: str, given: Sequence[Near], kind: Type) -> Near:
     """Return what an operation gives.
 
     Intervals hold whatever the exact operation gives before it is rounded to a type.
-
-    Guarantee: post-processing of noisy numbers; intervals are exact fractions.
     """
     value = apply(operation, [x.value for x in given], kind)
     if all(x.sure for x in given):

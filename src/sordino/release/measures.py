@@ -27,8 +27,6 @@ def mean(formula: Mean, total: Span, count: Span) -> Span:
 
     If total and count lie in their intervals, the exact mean lies in the result: the quotient of
     two intervals, or the whole public range where the count may be 0.
-
-    Guarantee: post-processing of noisy numbers; rounded outwards.
     """
     low, high = down(formula.low), up(formula.high)
     offset = float(formula.offset)
@@ -44,10 +42,7 @@ def mean(formula: Mean, total: Span, count: Span) -> Span:
 
 
 def spread(formula: Spread, total: Span, square: Span, count: Span) -> Span:
-    """Return square / count - (total / count) ** 2 within its public range, or its root.
-
-    Guarantee: post-processing of noisy numbers; rounded outwards.
-    """
+    """Return square / count - (total / count) ** 2 within its public range, or its root."""
     widest = up(((formula.high - formula.low) / 2) ** 2)
     first, second = divide(total, count), divide(square, count)
     below, above = squared(first)
@@ -68,10 +63,7 @@ def spread(formula: Spread, total: Span, square: Span, count: Span) -> Span:
 
 
 def divide(over: Span, under: Span) -> Span:
-    """Return the quotient of two intervals; it means something where ``under.low`` is above 0.
-
-    Guarantee: post-processing of noisy numbers; not yet rounded outwards.
-    """
+    """Return the quotient of two intervals; it means something where ``under.low`` is above 0."""
     small = np.where(under.low > 0, under.low, 1.0)
     large = np.where(under.high > 0, under.high, 1.0)
     value = np.where(under.value > 0, under.value, 1.0)
@@ -81,10 +73,7 @@ def divide(over: Span, under: Span) -> Span:
 
 
 def squared(x: Span) -> tuple[Doubles, Doubles]:
-    """Return the least and the largest square of an interval.
-
-    Guarantee: post-processing of noisy numbers; not yet rounded outwards.
-    """
+    """Return the least and the largest square of an interval."""
     one, other = x.low**2, x.high**2
     inside = (x.low <= 0) & (x.high >= 0)
     return np.where(inside, 0.0, np.minimum(one, other)), np.maximum(one, other)
@@ -96,8 +85,6 @@ def shown(span: Span, options: Options, *, whole: bool, count: bool, fine: bool 
     ``whole`` says that the type is INTEGER, ``count`` that the exact number cannot be negative.
     ``fine`` says that the noisy number has a step below 1: rounding moves it by up to a half, and
     all half-widths grow by that half, so that equal noise is shown with equal half-widths.
-
-    Guarantee: post-processing of noisy numbers.
     """
     value, low, high = span.value, span.low, span.high
     if count and options.consistent:
@@ -121,8 +108,6 @@ def adding_up(noisy: Doubles) -> Doubles:
 
     >>> adding_up(np.array([10.4, -3.0, 5.2])).tolist()
     [9.0, 0.0, 4.0]
-
-    Guarantee: post-processing of noisy numbers.
     """
     total = max(round(math.fsum(noisy.tolist())), 0)
     if not noisy.size:
@@ -159,10 +144,7 @@ class Drawn:
     draws: tuple[Draw, ...]
 
     def measure(self, index: int, level: Fraction) -> Span | Picked:
-        """Return a measure for every group, each of its events held with a confidence.
-
-        Guarantee: post-processing of what was drawn.
-        """
+        """Return a measure for every group, each of its events held with a confidence."""
         formula = self.plan.formulas[index]
         kind = self.plan.query.measures[index].kind
         match formula:
@@ -185,10 +167,7 @@ class Drawn:
         return shown(found, self.options, whole=whole, count=kind in COUNTS, fine=fine)
 
     def diagnostic(self, release: int) -> Span:
-        """Return a count that was released besides, as it is shown.
-
-        Guarantee: post-processing of what was drawn.
-        """
+        """Return a count that was released besides, as it is shown."""
         return shown(
             self._span(release, self.plan.confidence),
             self.options,
@@ -198,18 +177,12 @@ class Drawn:
         )
 
     def by_group(self, release: int) -> bool:
-        """Tell whether a release has a number for each of several groups.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Tell whether a release has a number for each of several groups."""
         part = self.plan.bounded.parts[self.plan.releases[release].part]
         return bool(self.plan.query.keys) and not isinstance(part, Crowded)
 
     def type_of(self, index: int) -> Type:
-        """Return the type of a measure: counts are whole, others are as the question has them.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the type of a measure: counts are whole, others are as the question has them."""
         return measure_type(self.plan, index)
 
     def _is_ranked(self, release: int) -> bool:

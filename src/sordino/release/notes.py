@@ -26,10 +26,7 @@ _UNKNOWN = "not declared"
 
 
 def rows_left_out(keys: Iterable[Key]) -> list[str]:
-    """Return which rows are left out because the list of a key may not hold them.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return which rows are left out because the list of a key may not hold them."""
     found, titles = [], dict[str, list[str]]()
     for key in keys:
         if key.bins is not None:
@@ -69,10 +66,7 @@ _SMALL = 1000  # a step so many times smaller than the half-width is not worth a
 
 
 def notes_of(drawn: Drawn, columns: tuple[Column, ...]) -> tuple[str, ...]:
-    """Return the notes of an answer; they depend on public things and on noisy numbers alone.
-
-    Guarantee: none needed; public inputs, and post-processing of what was drawn.
-    """
+    """Return the notes of an answer; they depend on public things and on noisy numbers alone."""
     plan = drawn.plan
     uncovered = [*_ids(plan), *_limits(plan), *_clamps(plan), *_grids(plan)]
     found = [NOT_COVERED + text for text in uncovered]

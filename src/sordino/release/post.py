@@ -36,10 +36,7 @@ _BIN_ENDS = {"bin_from": 0, "bin_to": 1}
 
 
 def columns_of(drawn: Drawn) -> tuple[Column, ...]:
-    """Return the columns of the answer: those asked for, then the diagnostics of each group.
-
-    Guarantee: post-processing of what was drawn.
-    """
+    """Return the columns of the answer: those asked for, then the diagnostics of each group."""
     post = drawn.plan.query.post
     columns = [_output(drawn, output) for output in post.outputs]
     columns += _diagnostics(drawn)

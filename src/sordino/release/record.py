@@ -18,10 +18,7 @@ from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan
 
 
 def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
-    """Return the facts as JSON values, always in the same order.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the facts as JSON values, always in the same order."""
     shares = plan.bounded.shares
     return {
         "software": {"name": "sordino", "version": __version__},
@@ -57,18 +54,12 @@ def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
 
 
 def today() -> date:
-    """Return the day on which an answer is released, in UTC.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the day on which an answer is released, in UTC."""
     return datetime.now(UTC).date()
 
 
 def private_tables(rows: Rows) -> set[str]:
-    """Return the names of the private tables that rows come from.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the names of the private tables that rows come from."""
     match rows:
         case Scan(table=table):
             return {table}

@@ -29,10 +29,7 @@ Exact: TypeAlias = "tuple[dict[Group, tuple[int, ...]], ...]"  # for each part; 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far one unit moves a release, in steps, as the plan declares it.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """How far one unit moves a release, in steps, as the plan declares it."""
 
     l1: Fraction
     l2_squared: Fraction
@@ -41,10 +38,7 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """All that is known of a question before data is touched.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """All that is known of a question before data is touched."""
 
     plan: Plan
     sql: str
@@ -66,10 +60,7 @@ def prepare(
     limits: Limits | None = None,
     diagnostics: bool = False,
 ) -> Prepared:
-    """Parse, bound, allocate and compile; no data is touched.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Parse, bound, allocate and compile; no data is touched."""
     catalog = engine.catalog
     query = parse(sql, catalog, engine.public_values)
     plan = plan_question(query, catalog, epsilon=epsilon, limits=limits, diagnostics=diagnostics)
@@ -120,10 +111,7 @@ def rehearse(
 
 
 def unpaid(prepared: Prepared) -> Receipt:
-    """Return the receipt of a rehearsal, which no ledger has and whose head follows no other.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the receipt of a rehearsal, which no ledger has and whose head follows no other."""
     return Receipt(
         number=1,
         people=prepared.plan.people,
@@ -154,10 +142,7 @@ def by_group(table: Any) -> dict[Group, tuple[int, ...]]:
 
 
 def described(release: Release) -> str:
-    """Return the mechanism of a release in words that tell all its parameters.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the mechanism of a release in words that tell all its parameters."""
     match release:
         case Added():
             return f"{release.mechanism!r} * {release.step}"

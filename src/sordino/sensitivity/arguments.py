@@ -17,10 +17,7 @@ _LARGEST_DENOMINATOR = 10_000  # fractions beyond are shown as decimals
 
 
 class Bounds(NamedTuple):
-    """The range that values are clamped to; whole if both ends were given as integers.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The range that values are clamped to; whole if both ends were given as integers."""
 
     low: Fraction
     high: Fraction
@@ -50,8 +47,6 @@ def read_number(name: str, value: object) -> Fraction:
 
     >>> read_number("a number", -0.1)
     Fraction(-1, 10)
-
-    Guarantee: none needed; public inputs only.
     """
     if isinstance(value, bool) or not isinstance(
         value, int | float | Fraction | Decimal | np.integer | np.floating
@@ -71,8 +66,6 @@ def read_bounds(value: object, *, name: str = "bounds") -> Bounds:
 
     >>> read_bounds((0, 100))
     Bounds(low=Fraction(0, 1), high=Fraction(100, 1), whole=True)
-
-    Guarantee: none needed; public inputs only.
     """
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TypeError(f"{name} must be a pair (low, high), such as (0, 100)")
@@ -87,10 +80,7 @@ def read_bounds(value: object, *, name: str = "bounds") -> Bounds:
 
 
 def read_records(value: object, query: str, *, instead: str) -> Neighbours:
-    """Read a relation between records; for Units say what to do instead.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a relation between records; for Units say what to do instead."""
     if isinstance(value, Units):
         raise ValueError(f"{query} has no formula for Units; {instead}")
     return read_neighbours(value)
@@ -101,8 +91,6 @@ def shown(x: Fraction) -> str:
 
     >>> shown(Fraction(3)), shown(Fraction(1, 8)), shown(Fraction(2, 3)), shown(Fraction(0.1))
     ('3', '0.125', '2/3', '0.1')
-
-    Guarantee: none needed; public inputs only.
     """
     if x.denominator == 1 and x.numerator.bit_length() <= _LONGEST_INTEGER:
         return str(x.numerator)
@@ -116,10 +104,7 @@ def shown(x: Fraction) -> str:
 
 
 def binary(value: object, read: Fraction) -> Fraction:
-    """Return the number that a float is in binary, or what was read for other numbers.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the number that a float is in binary, or what was read for other numbers."""
     if not isinstance(value, float | np.floating):
         return read
     above, below = value.as_integer_ratio()

@@ -88,10 +88,7 @@ def within(
     least: Integer,
     ordered: bool,
 ) -> Within:
-    """Return A(k) of any function by brute force over all data sets of a small universe.
-
-    Guarantee: as for Within.
-    """
+    """Return A(k) of any function by brute force over all data sets of a small universe."""
     relation, records = read_neighbours(neighbours), listed("universe", universe)
     here = _places(list(dataset), records)
     space = _space(len(records), len(here), relation, size=size, least=least, ordered=ordered)
@@ -118,10 +115,7 @@ def within(
 
 
 def of_rank(values: object, rank: ranks.Rank, bounds: object) -> Windows:
-    """Return A(k) of an order statistic of clamped values.
-
-    Guarantee: as for Windows.
-    """
+    """Return A(k) of an order statistic of clamped values."""
     low, high = _range(bounds)
     doubles = np.sort(ranks.read_values(values, low).clip(low, high))
     place = rank(doubles.size) - 1
@@ -130,10 +124,7 @@ def of_rank(values: object, rank: ranks.Rank, bounds: object) -> Windows:
 
 
 def of_trimmed_mean(values: object, trim: object, bounds: object) -> Windows:
-    """Return A(k) of a trimmed mean of clamped and rounded values.
-
-    Guarantee: as for Windows.
-    """
+    """Return A(k) of a trimmed mean of clamped and rounded values."""
     low, high = _range(bounds)
     doubles = ranks.read_values(values, low)
     cut = trimmed.read_trim(trim, doubles.size)
@@ -145,10 +136,7 @@ def of_trimmed_mean(values: object, trim: object, bounds: object) -> Windows:
 
 
 def read_changes(changes: object) -> int:
-    """Read a number of changes, which is public.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a number of changes, which is public."""
     if not is_integer(changes):
         raise TypeError(f"changes must be a whole number, not {type(changes).__name__}")
     if changes < 0:

@@ -37,10 +37,7 @@ _MOST_RECORDS = 10_000
 
 
 class Space(NamedTuple):
-    """All data sets of some sizes, as places of records in the universe.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """All data sets of some sizes, as places of records in the universe."""
 
     kinds: int
     fewest: int
@@ -112,10 +109,7 @@ class Space(NamedTuple):
 
 
 def too_many(what: str, way: str) -> str:
-    """Say that there is too much to look at, and the way out.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Say that there is too much to look at, and the way out."""
     return (
         f"there are {what}, and at most {MOST_DATASETS} data sets and {MOST_PAIRS} pairs are "
         f"looked at; take {way}"
@@ -217,10 +211,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The neighbouring data sets that move an answer the most; printing it shows them.
-
-    Guarantee: none needed; an example, made from public numbers.
-    """
+    """The neighbouring data sets that move an answer the most; printing it shows them."""
 
     title: str
     witnesses: tuple[Witness, ...]
@@ -240,8 +231,6 @@ def why(found: Sensitivity | Report) -> Why:
       records   100   10
       answer    100   10
       moved by  90
-
-    Guarantee: none needed; an example, made from public numbers.
     """
     if isinstance(found, Report):
         return Why(str(found).partition("\n")[0], found.witnesses)
@@ -387,8 +376,6 @@ def check(
                       3
       answer    0     3
       moved by  3
-
-    Guarantee: as for Report.
     """
     relation = read_relation(neighbours)
     claim = _read_claim(claimed, relation)
@@ -608,10 +595,7 @@ def _read_least(least: object) -> int:
 
 
 def listed(name: str, values: Iterable[object]) -> list[object]:
-    """Return a list that is not empty.
-
-    Guarantee: none needed; messages speak of types only.
-    """
+    """Return a list that is not empty."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list of records, not {type(values).__name__}")
     found = list(values)

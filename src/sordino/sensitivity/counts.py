@@ -19,8 +19,6 @@ class Layout(NamedTuple):
 
     ``both`` groups have rows of the person in either data set, ``one`` groups only in the first,
     ``other`` groups only in the second.
-
-    Guarantee: none needed; public inputs only.
     """
 
     both: int
@@ -29,10 +27,7 @@ class Layout(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """The norms of the largest moves, and the layouts that attain them.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The norms of the largest moves, and the layouts that attain them."""
 
     l1: Fraction
     l2_squared: Fraction
@@ -75,10 +70,7 @@ def reach(units: Units, *, swing: Fraction, largest: Fraction, cells: Integer | 
 
 
 def names_of(layout: Layout) -> tuple[list[str], list[str], list[str]]:
-    """Name the groups of a layout: those in both data sets, in the first only, in the second only.
-
-    Guarantee: none needed; an example, made from public numbers.
-    """
+    """Name the groups of a layout: those in both data sets, in the first, in the second only."""
     ends = [layout.both, layout.both + layout.one, sum(layout)]
     names = [f"group {number + 1}" for number in range(ends[2])]
     return names[: ends[0]], names[ends[0] : ends[1]], names[ends[1] :]

@@ -50,10 +50,7 @@ def minimum(
     size: Integer | None = None,
     cells: Integer | None = None,
 ) -> Sensitivity:
-    """Return the sensitivity of the smallest of some clamped values: the width of the bounds.
-
-    Guarantee: as for maximum.
-    """
+    """Return the sensitivity of the smallest of some clamped values: the width of the bounds."""
     return _quantile(
         "minimum", Fraction(0), read_bounds(bounds), neighbours, size=size, cells=cells
     )
@@ -81,8 +78,6 @@ def quantile(
                 0        10
       answer    0        10
       moved by  10
-
-    Guarantee: as for maximum.
     """
     share = read_number("at", at)
     if not 0 <= share <= 1:
@@ -96,8 +91,6 @@ def place_of(share: Fraction, size: int) -> int:
 
     >>> place_of(Fraction(1, 2), 5), place_of(Fraction(0), 5), place_of(Fraction(1), 5)
     (3, 1, 5)
-
-    Guarantee: none needed; public inputs only.
     """
     return max(1, math.ceil(share * size))
 

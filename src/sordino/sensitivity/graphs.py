@@ -338,10 +338,7 @@ class Triangles:
             self._look()
 
     def smooth(self, rate: float, least: float) -> float:
-        """Return a smooth bound for a rate and a floor that were read for it.
-
-        Guarantee: as for the class.
-        """
+        """Return a smooth bound for a rate and a floor that were read for it."""
         # From 2n changes on A(k) is the same, and fades.
         k = np.arange(min(reach(rate, float(self.most), least), 2 * self._size) + 1)
         fading: Floats = np.exp(-rate * k)
@@ -471,10 +468,7 @@ class SpanningTree:
         return self._search({min(k, self._fewest): 1.0}, 0.0)
 
     def smooth(self, rate: float, least: float) -> float:
-        """Return a smooth bound for a rate and a floor that were read for it.
-
-        Guarantee: as for the class.
-        """
+        """Return a smooth bound for a rate and a floor that were read for it."""
         # A cut around a node has so few edges that from their number on A(k) is the same.
         last = min(reach(rate, self.largest, least), self._fewest)
         fading = {k: math.exp(-rate * k) for k in range(last + 1)}

@@ -34,8 +34,6 @@ class Neighbours(enum.StrEnum):
 
     >>> Neighbours("add_remove") is Neighbours.add_remove, Neighbours.add_remove == "add_remove"
     (True, True)
-
-    Guarantee: none needed; a name for a relation.
     """
 
     add_remove = "add_remove"
@@ -110,8 +108,6 @@ def read_neighbours(value: object) -> Neighbours:
 
     >>> read_neighbours("replace_one") is Neighbours.replace_one
     True
-
-    Guarantee: none needed; public inputs only.
     """
     if isinstance(value, Units):
         raise TypeError(
@@ -129,10 +125,7 @@ def read_neighbours(value: object) -> Neighbours:
 
 
 def read_relation(value: object) -> Neighbours | Units:
-    """Read a relation between records, or Units for one between people.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a relation between records, or Units for one between people."""
     return value if isinstance(value, Units) else read_neighbours(value)
 
 

@@ -143,8 +143,6 @@ def root_up(x: Fraction) -> float:
 
     >>> root_up(Fraction(4)), root_up(Fraction(2)), root_up(Fraction(1, 9))
     (2.0, 1.4142135623730951, 0.33333333333333337)
-
-    Guarantee: none needed; public inputs only.
     """
     above, below = math.isqrt(x.numerator), math.isqrt(x.denominator)
     if above * above == x.numerator and below * below == x.denominator:
@@ -157,8 +155,6 @@ def described(neighbours: Neighbours | Units) -> str:
 
     >>> described(Neighbours.replace_one)
     'one record replaced'
-
-    Guarantee: none needed; public inputs only.
     """
     plain = neighbours.neighbours if isinstance(neighbours, Units) else neighbours
     change = "added or removed" if plain is Neighbours.add_remove else "replaced"
@@ -175,10 +171,7 @@ def described(neighbours: Neighbours | Units) -> str:
 
 
 def norms(found: Any) -> str:
-    """Write the three norms of a sensitivity, or the one number they are.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Write the three norms of a sensitivity, or the one number they are."""
     if found.l1 == found.linf:
         return f"moves by at most {shown(found.l1)}"
     root = shown(Fraction(found.l2)) if math.isfinite(found.l2) else "inf"

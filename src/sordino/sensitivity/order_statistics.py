@@ -36,8 +36,6 @@ def reach(beta: float, span: float, least: float) -> int:
     """Return how many values a window must have at least to be worth no more than ``least``.
 
     ``span`` is the length of the longest window.
-
-    Guarantee: none needed; a reach from public numbers is public, any other stays inside.
     """
     if span <= least:
         return 1
@@ -165,10 +163,7 @@ class Evaluated(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The public numbers of a smooth bound, as doubles: the range of values, beta and the floor.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The public numbers of a smooth bound, as doubles: the range of values, beta and the floor."""
 
     low: float
     high: float
@@ -182,10 +177,7 @@ class Setting(NamedTuple):
 
 
 def read_setting(bounds: object, beta: object, floor: object) -> Setting:
-    """Read the public numbers of a smooth bound; a floor that is None is 2**-30 of the range.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read the public numbers of a smooth bound; a floor that is None is 2**-30 of the range."""
     ends = read_bounds(bounds)
     low, high = float(ends.low), float(ends.high)
     if not low < high:
@@ -194,10 +186,7 @@ def read_setting(bounds: object, beta: object, floor: object) -> Setting:
 
 
 def read_beta(beta: object) -> float:
-    """Read beta, and return the slightly smaller one that a bound is computed with.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read beta, and return the slightly smaller one that a bound is computed with."""
     rate = positive("beta", beta)
     if rate < LEAST_BETA:
         raise ValueError("beta must be at least 1e-9")
@@ -205,10 +194,7 @@ def read_beta(beta: object) -> float:
 
 
 def read_floor(floor: object, span: float) -> float:
-    """Read the least value of a smooth bound.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read the least value of a smooth bound."""
     if floor is None:
         return span * 2.0**-_DEFAULT_HALVINGS
     least = up(positive("floor", floor))
@@ -277,10 +263,7 @@ def _double(record: object) -> float:
 
 
 def at_rank(rank: object) -> Rank:
-    """Return the rule that the rank is this number, which must be one of the places.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the rule that the rank is this number, which must be one of the places."""
     if not is_integer(rank):
         raise TypeError("rank must be a whole number, from 1 for the least value on")
     if rank < 1:
@@ -296,18 +279,12 @@ def at_rank(rank: object) -> Rank:
 
 
 def middle(size: int) -> int:
-    """Return the rank of the median, the lower one of two.
-
-    Guarantee: none needed; the number of records is public.
-    """
+    """Return the rank of the median, the lower one of two."""
     return (size + 1) // 2
 
 
 def largest(size: int) -> int:
-    """Return the rank of the largest value.
-
-    Guarantee: none needed; the number of records is public.
-    """
+    """Return the rank of the largest value."""
     return size
 
 

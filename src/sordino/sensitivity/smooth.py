@@ -80,19 +80,13 @@ def quantile(
 
 
 def median(values: object, *, bounds: Range, beta: Number, floor: Number | None = None) -> float:
-    """Return a smooth bound for the median; of an even number of values the lower middle one.
-
-    Guarantee: as for quantile.
-    """
+    """Return a smooth bound for the median; of an even number of values the lower middle one."""
     setting = ranks.read_setting(bounds, beta, floor)
     return ranks.order_statistic(values, ranks.middle, setting).bound
 
 
 def maximum(values: object, *, bounds: Range, beta: Number, floor: Number | None = None) -> float:
-    """Return a smooth bound for the largest value.
-
-    Guarantee: as for quantile.
-    """
+    """Return a smooth bound for the largest value."""
     setting = ranks.read_setting(bounds, beta, floor)
     return ranks.order_statistic(values, ranks.largest, setting).bound
 
@@ -198,8 +192,6 @@ def local_sensitivity(
     >>> within = local_sensitivity(middle, [0, 0, 1], range(7), "replace_one")
     >>> [int(within(k)) for k in range(3)]
     [1, 6, 6]
-
-    Guarantee: as for Within.
     """
     return changes.within(f, dataset, universe, neighbours, size=size, least=least, ordered=ordered)
 
@@ -210,33 +202,22 @@ def local_quantile(values: object, *, rank: Integer, bounds: Range) -> Windows:
     >>> within = local_quantile(range(1, 10), rank=5, bounds=(0, 10))
     >>> [int(within(k)) for k in range(12)]
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
-
-    Guarantee: as for Windows.
     """
     return changes.of_rank(values, ranks.at_rank(rank), bounds)
 
 
 def local_median(values: object, *, bounds: Range) -> Windows:
-    """Return A(k) of the median; of an even number of values the lower middle one.
-
-    Guarantee: as for Windows.
-    """
+    """Return A(k) of the median; of an even number of values the lower middle one."""
     return changes.of_rank(values, ranks.middle, bounds)
 
 
 def local_maximum(values: object, *, bounds: Range) -> Windows:
-    """Return A(k) of the largest value.
-
-    Guarantee: as for Windows.
-    """
+    """Return A(k) of the largest value."""
     return changes.of_rank(values, ranks.largest, bounds)
 
 
 def local_trimmed_mean(values: object, *, trim: Integer, bounds: Range) -> Windows:
-    """Return A(k) of the mean without the ``trim`` least and largest values.
-
-    Guarantee: as for Windows.
-    """
+    """Return A(k) of the mean without the ``trim`` least and largest values."""
     return changes.of_trimmed_mean(values, trim, bounds)
 
 
@@ -267,8 +248,6 @@ def local_triangles(edges: object, *, nodes: object) -> Triangles:
     >>> within = local_triangles([(0, 1), (1, 2), (0, 2)], nodes=10)
     >>> [within(k) for k in range(6)]
     [1, 1, 2, 2, 3, 3]
-
-    Guarantee: as for Triangles.
     """
     return Triangles(read_edges(edges, nodes))
 
@@ -304,8 +283,6 @@ def local_spanning_tree(edges: object, *, nodes: object, largest: Number) -> Spa
     >>> within = local_spanning_tree(square, nodes=4, largest=10)
     >>> [within(k) for k in range(4)]
     [1.0, 9.0, 10.0, 10.0]
-
-    Guarantee: as for SpanningTree.
     """
     most = float(positive("largest", largest))
     return SpanningTree(read_weighted(edges, nodes, most), most)

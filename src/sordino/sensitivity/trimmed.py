@@ -83,10 +83,7 @@ def in_steps(doubles: Floats, low: float, high: float) -> InSteps:
 
 
 def read_trim(trim: object, size: int) -> int:
-    """Read how many values are dropped at each end.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read how many values are dropped at each end."""
     if not is_integer(trim):
         raise TypeError("trim must be a whole number: how many values to drop at each end")
     if trim < 0:

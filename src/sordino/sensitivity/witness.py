@@ -19,10 +19,7 @@ _LONGEST = 36  # characters of one entry
 
 
 class Rows(NamedTuple):
-    """So many equal records.
-
-    Guarantee: none needed; an example, made from public numbers.
-    """
+    """So many equal records."""
 
     record: object
     times: int = 1
@@ -36,8 +33,6 @@ class Witness:
     """Two neighbouring data sets, the answers to both, and the norms whose maximum they reach.
 
     The order of the records matters only if it is ``ordered``.
-
-    Guarantee: none needed; an example, made from public numbers.
     """
 
     one: tuple[Rows, ...]
@@ -97,19 +92,13 @@ class Witness:
 def of_number(
     one: Iterable[Rows], other: Iterable[Rows], answers: tuple[Fraction | int, Fraction | int]
 ) -> Witness:
-    """Return the witness for a query whose answer is a single number.
-
-    Guarantee: none needed; an example, made from public numbers.
-    """
+    """Return the witness for a query whose answer is a single number."""
     first, second = ((Fraction(answer),) for answer in answers)
     return Witness(kept(one), kept(other), (first, second))
 
 
 def select(candidates: Sequence[Witness]) -> tuple[Witness, ...]:
-    """Return as few witnesses as attain the largest norms of all, with the norms they attain.
-
-    Guarantee: none needed; an example, made from public numbers.
-    """
+    """Return as few witnesses as attain the largest norms of all, with the norms they attain."""
     norms: dict[str, Callable[[Witness], Fraction]] = {
         "l1": lambda w: w.l1,
         "l2": lambda w: w.l2_squared,
@@ -130,10 +119,7 @@ def select(candidates: Sequence[Witness]) -> tuple[Witness, ...]:
 
 
 def kept(rows: Iterable[Rows]) -> tuple[Rows, ...]:
-    """Leave out what occurs zero times.
-
-    Guarantee: none needed; an example, made from public numbers.
-    """
+    """Leave out what occurs zero times."""
     return tuple(row for row in rows if row.times > 0)
 
 

@@ -25,8 +25,6 @@ class Left:
     patients: epsilon 0.5 of epsilon 1 left
     >>> print(Left("patients", "ann", half, Fraction(0), cap, cap))
     patients: epsilon 0.5 left for 'ann', epsilon 1 of epsilon 1 in all
-
-    Guarantee: none needed; it depends on what was spent alone.
     """
 
     people: str
@@ -51,10 +49,7 @@ class Left:
 
 
 class Budgets(tuple[Left, ...]):
-    """What is left, by id space; it is shown in words.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """What is left, by id space; it is shown in words."""
 
     __slots__ = ()
 
@@ -63,10 +58,7 @@ class Budgets(tuple[Left, ...]):
 
 
 def left_of(ledger: Ledger, spaces: Iterable[str], who: str) -> Budgets:
-    """Return what is left of the budgets of id spaces, for an analyst and in all.
-
-    Guarantee: none needed; it depends on what was spent alone.
-    """
+    """Return what is left of the budgets of id spaces, for an analyst and in all."""
     stands = {one.people: one for one in standing(ledger, who=who)}
     found = []
     for people in spaces:

@@ -92,10 +92,7 @@ class _NewerError(Exception):
 
 
 def first_identity(asked: plan.Plan, options: Options) -> str | None:
-    """Return what an answer was found by in version 1; None if it knew no such question.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return what an answer was found by in version 1; None if it knew no such question."""
     try:
         text = _text(asked, {})
     except _NewerError:

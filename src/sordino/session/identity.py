@@ -11,18 +11,12 @@ from sordino.release.record import private_tables
 
 
 def asked_of(plan: Plan, options: Options) -> str:
-    """Return a digest of a plan and of how its numbers are shown.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a digest of a plan and of how its numbers are shown."""
     return digest("answer", plan.fingerprint, options)
 
 
 def tables_of(plan: Plan, catalog: Catalog) -> set[str]:
-    """Return the tables that an answer depends on: its own, those above them, and all public ones.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the tables an answer depends on: its own, those above them, and all public ones."""
     found = {table.name for table in catalog.tables if table.public}
     above = list(private_tables(plan.query.rows))
     while above:

@@ -52,19 +52,13 @@ _TIME = getsizeof(datetime(1, 1, 1))  # no other value but text is larger
 
 
 def weight_of_question(query: Query) -> int:
-    """Return about how many bytes a question takes.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return about how many bytes a question takes."""
     lists = (key.domain or () for key in query.keys)
     return _QUESTION + 2 * len(query.sql) + sum(map(_listed, lists))
 
 
 def weight_of_plan(plan: Plan) -> int:
-    """Return about how many bytes a plan takes, with its question and all lists of values.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return about how many bytes a plan takes, with its question and all lists of values."""
     lists = (part.domain for part in plan.bounded.parts if isinstance(part, Votes))
     return _PLAN + weight_of_question(plan.query) + sum(map(_listed, lists))
 
@@ -166,8 +160,6 @@ class Session:
 
         The charge stays whatever happens afterwards, also if the question is interrupted, and is
         taken up by who asks the same of the same data again.
-
-        Guarantee: as for Session; each answer costs its price once.
         """
         if not isinstance(fresh, bool):
             raise TypeError("fresh must be True or False")
@@ -191,18 +183,13 @@ class Session:
         """Say what an answer would cost and how far off it would be; nothing is charged or read.
 
         The arguments are those of ``ask``, but for the last three.
-
-        Guarantee: none needed; public inputs only.
         """
         plan = self.plan(sql, **asked)
         purse = self.catalog.purse(plan.people)
         return explain(plan, purse, expected_rows=asked.get("expected_rows"))
 
     def plan(self, sql: str, **asked: Unpack[Asked]) -> Plan:
-        """Return the plan of a question: all that is known of an answer before it is paid for.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the plan of a question: all that is known of an answer before it is paid for."""
         with self._flights.asking():
             return self._plan(sql, asked)
 
@@ -274,10 +261,7 @@ class Session:
         return self._questions.take(sql, lambda: parse(sql, self.catalog, public=self._public))
 
     def answer(self, plan: Plan, options: Options | None = None, *, fresh: bool = False) -> Answer:
-        """Charge a plan and carry it out; the charge stays, whatever happens.
-
-        Guarantee: as for Session; each answer costs its price once.
-        """
+        """Charge a plan and carry it out; the charge stays, whatever happens."""
         with self._flights.asking():
             return self._answer(plan, options or Options(), fresh=fresh)
 
@@ -399,10 +383,7 @@ class Session:
                     self._record(receipt, answer)
 
     def stored(self, plan: Plan, options: Options | None = None) -> Answer | None:
-        """Return the answer that was given to a plan before, for nothing; None if there is none.
-
-        Guarantee: none needed; an answer is already private.
-        """
+        """Return the answer that was given to a plan before, for nothing; None if there is none."""
         shown = options or Options()
         with self._flights.asking():
             data = self._engine.version(tables_of(plan, self.catalog))
@@ -434,26 +415,17 @@ class Session:
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger that counts what is spent.
-
-        Guarantee: as for Ledger.
-        """
+        """The ledger that counts what is spent."""
         return self._ledger
 
     @property
     def budget(self) -> Budgets:
-        """What may still be spent, for each id space: by this analyst, and in all.
-
-        Guarantee: none needed; it depends on what was spent alone.
-        """
+        """What may still be spent, for each id space: by this analyst, and in all."""
         with self._flights.asking():
             return left_of(self._ledger, (people for people, _ in self.catalog.purses), self.who)
 
     def close(self) -> None:
-        """Let go of the engine and the ledger, once questions of other threads are answered.
-
-        Guarantee: none needed.
-        """
+        """Let go of the engine and the ledger, once questions of other threads are answered."""
         with self._flights.closing(), self._flights.asking():
             self._closed = True
             self._flights.wait_for_others()

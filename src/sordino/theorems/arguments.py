@@ -28,61 +28,40 @@ _LARGEST = 2**1200  # denominators of doubles, as they print, are below this
 
 
 class EpsilonDelta(NamedTuple):
-    """A pair (epsilon, delta): both numbers together are one promise.
-
-    Guarantee: none needed; the function that returns the pair states what it promises.
-    """
+    """A pair (epsilon, delta): both numbers together are one promise."""
 
     epsilon: float
     delta: float
 
 
 def pair(epsilon: Fraction | float, delta: Fraction | float) -> EpsilonDelta:
-    """Round a promise up to doubles; a delta above 1 says no more than 1 does.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Round a promise up to doubles; a delta above 1 says no more than 1 does."""
     numbers = [rounded(x) if isinstance(x, Fraction) else x for x in (epsilon, delta)]
     return EpsilonDelta(numbers[0], min(numbers[1], 1.0))
 
 
 def rounded(x: Fraction) -> float:
-    """Return the least double that reads as at least ``x``; zero has no sign.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the least double that reads as at least ``x``; zero has no sign."""
     return up_as_printed(x) + 0.0
 
 
 def read_delta(name: str, value: object) -> Fraction:
-    """Read a delta from 0, included, to 1, excluded; doubles may be as small as they get.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a delta from 0, included, to 1, excluded; doubles may be as small as they get."""
     return _tiny(value) or probability_or_zero(name, value)
 
 
 def read_slack(name: str, value: object) -> Fraction:
-    """Read a delta strictly between 0 and 1; doubles may be as small as they get.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a delta strictly between 0 and 1; doubles may be as small as they get."""
     return _tiny(value) or probability(name, value)
 
 
 def read_amount(name: str, value: object) -> Fraction:
-    """Read a number that is not negative; doubles may be as small as they get.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a number that is not negative; doubles may be as small as they get."""
     return _tiny(value) or nonnegative(name, value)
 
 
 def read_times(name: str, value: object) -> int:
-    """Read how often something is done: a whole number from 1 to a thousand million.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read how often something is done: a whole number from 1 to a thousand million."""
     times = positive_whole(name, value)
     if times > MOST_TIMES:
         raise ValueError(f"{name} must be at most 10**9, got {times}")
@@ -90,10 +69,7 @@ def read_times(name: str, value: object) -> int:
 
 
 def read_signed(name: str, value: Number) -> Fraction:
-    """Read a finite number of either sign.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a finite number of either sign."""
     if isinstance(value, float | Decimal) and not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
     if isinstance(value, int | float | Fraction | Decimal) and value < 0:
@@ -102,10 +78,7 @@ def read_signed(name: str, value: Number) -> Fraction:
 
 
 def read_losses(losses: Iterable[tuple[Number, Number]]) -> Counter[Loss]:
-    """Read a list of pairs (epsilon, delta) that is not empty; count equal ones.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a list of pairs (epsilon, delta) that is not empty; count equal ones."""
     pairs = _several("losses", losses, "pairs (epsilon, delta)")
     places: dict[object, int] = {}
     times: Counter[int] = Counter()  # of the first place where a loss occurs
@@ -127,10 +100,7 @@ def read_losses(losses: Iterable[tuple[Number, Number]]) -> Counter[Loss]:
 def read_parts(
     parts: Iterable[Number | tuple[Number, Number]],
 ) -> list[tuple[Fraction, Fraction | None]]:
-    """Read a list of parts: a number each, or a pair of numbers.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read a list of parts: a number each, or a pair of numbers."""
     read: list[tuple[Fraction, Fraction | None]] = []
     for place, part in enumerate(_several("parts", parts, "numbers or pairs of numbers")):
         name = f"parts[{place}]"
@@ -149,18 +119,13 @@ def exactly_one(**values: object) -> None:
     >>> exactly_one(at_epsilon=None, at_delta=None)
     Traceback (most recent call last):
     ValueError: give exactly one of at_epsilon and at_delta
-
-    Guarantee: none needed; public inputs only.
     """
     if sum(value is not None for value in values.values()) != 1:
         raise ValueError(f"give exactly one of {' and '.join(values)}")
 
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse a word that is not among the choices.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse a word that is not among the choices."""
     if not isinstance(value, str) or value not in choices:
         shown = repr(value) if isinstance(value, str) else f"a value of type {type(value).__name__}"
         raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {shown[:60]}")

@@ -48,8 +48,6 @@ def azuma_threshold(*, times: Integer, largest: Number, drift: Number = 0, slack
 
     >>> azuma_threshold(times=100, largest=1, slack=0.011108996538242308)
     30.0
-
-    Guarantee: as for azuma.
     """
     steps, most, mean = _read(times, largest, drift)
     extra = read_slack("slack", slack)
@@ -57,10 +55,7 @@ def azuma_threshold(*, times: Integer, largest: Number, drift: Number = 0, slack
 
 
 def exceeded(times: int, largest: Ball, drift: Ball, slack: Fraction) -> Ball:
-    """Return the ball around the number that `azuma_threshold` rounds up.
-
-    Guarantee: as for azuma, before rounding.
-    """
+    """Return the ball around the number that `azuma_threshold` rounds up."""
     return largest * (2 * ball(times) * -ball(slack).log()).sqrt() + times * drift
 
 

@@ -19,10 +19,7 @@ from sordino.theorems.zcdp import pure_to_rho, rho_to_epsilon
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one theorem gives: a loss, infinite if the theorem gives none, and a remark.
-
-    Guarantee: none needed; `compare` states what a row promises.
-    """
+    """What one theorem gives: a loss, infinite if the theorem gives none, and a remark."""
 
     theorem: str
     epsilon: float

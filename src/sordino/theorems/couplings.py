@@ -25,8 +25,6 @@ class CloseLaw(NamedTuple):
 
     ``law`` gives each outcome a probability of at most ``odds`` times that of the second law, and
     the ``distance`` is its total variation from the first one. All of it is exact.
-
-    Guarantee: none needed; the function that returns it states what holds.
     """
 
     law: dict[object, Fraction]
@@ -35,10 +33,7 @@ class CloseLaw(NamedTuple):
 
 
 class ClosePair(NamedTuple):
-    """Two laws of bounded ratio in both orders, each close to one of two given ones.
-
-    Guarantee: none needed; the function that returns it states what holds.
-    """
+    """Two laws of bounded ratio in both orders, each close to one of two given ones."""
 
     laws: tuple[dict[object, Fraction], dict[object, Fraction]]
     odds: Fraction

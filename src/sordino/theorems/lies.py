@@ -24,8 +24,6 @@ class Lies:
     """Probabilities of ``first`` lies, of one more, and so on; and of fewer than ``first``.
 
     More lies than are listed count as the largest number listed, which is a larger loss.
-
-    Guarantee: none needed; a part of `optimal_heterogeneous`.
     """
 
     first: int
@@ -37,10 +35,7 @@ class Lies:
 
 
 def count_lies(epsilon: Fraction, times: int, reach: float) -> Lies:
-    """Return the law of the number of lies; each probability is off by a few roundings a place.
-
-    Guarantee: none needed; a part of `optimal_heterogeneous`.
-    """
+    """Return the law of the number of lies; each probability is off by a few roundings a place."""
     odds = math.exp(-epsilon)
     mode = min(math.floor((times + 1) * odds / (1 + odds)), times)
     limit = 16 + int(4 * (math.sqrt(times * (reach + _BEYOND)) + reach + _BEYOND))

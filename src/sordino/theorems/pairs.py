@@ -22,20 +22,14 @@ _NEARLY_ONE = Fraction(1, 10**12)  # what doubles may miss of a sum of 1
 
 
 class Pair(NamedTuple):
-    """Two laws on the same outcomes, as fractions that add up to 1.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Two laws on the same outcomes, as fractions that add up to 1."""
 
     outcomes: tuple[object, ...]
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
 
     def both(self) -> Iterable[tuple[Fraction, Fraction]]:
-        """Return the two probabilities of every outcome.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the two probabilities of every outcome."""
         return zip(self.p, self.q, strict=True)
 
 
@@ -44,8 +38,6 @@ def read_pair(p: Law, q: Law) -> Pair:
 
     Floats are read as the decimals they print as; a law of floats whose sum is off 1, by at most
     1e-12, is divided by its sum.
-
-    Guarantee: none needed; public inputs only.
     """
     if isinstance(p, Mapping) and isinstance(q, Mapping):
         outcomes = tuple(dict.fromkeys([*p, *q]))
@@ -115,8 +107,6 @@ def max_divergence(*, p: Law, q: Law) -> float:
     0.6931471805599454
     >>> max_divergence(p=[0.25, 0.75], q=[0.5, 0.5])
     0.4054651081081644
-
-    Guarantee: as for approximate_max_divergence, with a delta of 0.
     """
     return approximate_max_divergence(p=p, q=q, delta=0)
 
@@ -152,8 +142,6 @@ def kl_divergence(*, p: Law, q: Law) -> float:
     0.14384103622589048
     >>> kl_divergence(p=[0.25, 0.75], q=[0.5, 0.5])
     0.13081203594113697
-
-    Guarantee: as for renyi_divergence, at order 1.
     """
     return renyi_divergence(p=p, q=q, order=1)
 
@@ -193,18 +181,12 @@ def renyi_divergence(*, p: Law, q: Law, order: Number) -> float:
 
 
 def excess(pairs: Iterable[tuple[Fraction, Fraction]], odds: Fraction) -> Fraction:
-    """Return the largest p(S) - odds q(S) over events S.
-
-    Guarantee: as for hockey_stick, exactly, with e^epsilon = odds.
-    """
+    """Return the largest p(S) - odds q(S) over events S."""
     return sum((max(y - odds * z, Fraction(0)) for y, z in pairs), Fraction(0))
 
 
 def least_odds(pair: Pair, delta: Fraction) -> Fraction | None:
-    """Return the least odds t with p(S) <= t q(S) + delta for all S, or None if there are none.
-
-    Guarantee: as for approximate_max_divergence, exactly, with e^epsilon = odds.
-    """
+    """Return the least odds t with p(S) <= t q(S) + delta for all S, or None if there are none."""
     best: Fraction | None = None
     for y, z in _prefixes(pair):
         if y > delta:

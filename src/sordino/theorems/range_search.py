@@ -31,10 +31,7 @@ _REACH = 60.0  # what is less likely by this, as a logarithm, is left out
 
 
 def worst_delta(width: Fraction, times: int, at: Fraction) -> float:
-    """Return the least delta for steps of bounded range; ``at`` is below times * width.
-
-    Guarantee: none needed; a part of `bounded_range`.
-    """
+    """Return the least delta for steps of bounded range; ``at`` is below times * width."""
     many = math.ceil(times - at / width)
 
     def certified(candidate: int) -> float:
@@ -92,10 +89,7 @@ def _search(width: float, times: int, at: float, many: int) -> tuple[list[int], 
 
 
 def rough_log_delta(width: float, times: int, at: float) -> float:
-    """Return about the log of the least delta: of the worst candidate that is found at once.
-
-    Guarantee: none needed; a place to begin a search.
-    """
+    """Return about the log of the least delta: of the worst candidate that is found at once."""
     many = math.ceil(times - at / width)
 
     def value(candidate: int) -> float:

@@ -34,10 +34,7 @@ _UNDERFLOW = 1e-305  # more than all that is lost where doubles end
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """Losses with their probabilities, and how likely the loss is beyond all of them.
-
-    Guarantee: none needed; a part of `optimal_heterogeneous`.
-    """
+    """Losses with their probabilities, and how likely the loss is beyond all of them."""
 
     losses: Floats
     masses: Floats
@@ -56,10 +53,7 @@ class Atoms:
 
 
 def listed(steps: Mapping[Fraction, int]) -> Atoms:
-    """List all combinations of true answers and lies, for at most 20 steps.
-
-    Guarantee: none needed; a part of `optimal_heterogeneous`.
-    """
+    """List all combinations of true answers and lies, for at most 20 steps."""
     losses, masses = np.zeros(1), np.ones(1)
     for epsilon, n in sorted(steps.items()):
         price, odds = float(epsilon), math.exp(-epsilon)
@@ -72,10 +66,7 @@ def listed(steps: Mapping[Fraction, int]) -> Atoms:
 
 
 def on_grid(steps: Mapping[Fraction, int], *, reach: float) -> Atoms:
-    """Add up the losses on a grid; about e**-reach of the mass is counted as infinite loss.
-
-    Guarantee: none needed; a part of `optimal_heterogeneous`.
-    """
+    """Add up the losses on a grid; about e**-reach of the mass is counted as infinite loss."""
     classes = sorted(_merged(steps).items())
     mean = sum(n * float(e) * math.tanh(float(e) / 2) for e, n in classes)
     wide = math.sqrt(2 * reach * sum(n * float(e) ** 2 for e, n in classes))

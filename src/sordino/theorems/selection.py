@@ -183,8 +183,6 @@ def expected_runs(*, eta: Number, gamma: Number) -> float:
 
     >>> expected_runs(eta=1, gamma=0.1), expected_runs(eta=0, gamma=0.1)
     (10.0, 3.9086503371292665)
-
-    Guarantee: none needed; the number of runs does not depend on the data.
     """
     shape, share = _read_eta(eta), probability("gamma", gamma)
     if shape == 1:

@@ -34,8 +34,6 @@ class Endings:
     >>> ends.add(np.repeat(True, 100))
     >>> ends.set_in
     True
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
 
     runs: int = 0
@@ -116,8 +114,6 @@ def audit(
     >>> report = audit(lambda data: data, 3, 2, epsilon=1)
     >>> report.verdict, report.event
     ('violation', 'the output is at least 3')
-
-    Guarantee: none needed; it must be given invented data only, and its report shows them.
     """
     began = perf_counter()
     _check(epsilon, delta, runs, confidence)
@@ -322,8 +318,6 @@ def rounds(runs: int) -> list[int]:
 
     >>> rounds(500_000)
     [976, 3906, 15625, 62500, 250000, 500000]
-
-    Guarantee: none needed; it sees no data.
     """
     ends = [min(runs // 2, _MOST_KEPT), runs]
     while ends[0] // _GROWTH >= _FIRST:

@@ -45,8 +45,6 @@ class Event:
 
     ``edges`` and ``inside`` say where it lies if it is a set of numbers: the numbers from one edge
     to the next are inside or not.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
 
     words: str
@@ -62,10 +60,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Cells that are ranges of a number: below the first edge, from edge to edge, and no number.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Cells that are ranges of a number: below the first edge, from edge to edge, and no number."""
 
     column: Column
     edges: Floats
@@ -97,10 +92,7 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Values:
-    """Cells that are single values; all other values share the first cell.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Cells that are single values; all other values share the first cell."""
 
     column: Column
     values: Floats  # sorted
@@ -132,19 +124,13 @@ class Values:
 
 
 def anything() -> Event:
-    """Return the event that always happens, for outputs that hold nothing else to look at.
-
-    Guarantee: none needed; it sees nothing.
-    """
+    """Return the event that always happens, for outputs that hold nothing else to look at."""
     coding = Values(Column("the output", _nothing), np.zeros(1), str)
     return coding.event(np.ones(2, dtype=bool))
 
 
 def codings(column: Column, fit: Pair, reader: Reader) -> list[Coding]:
-    """Return ways to put a column into cells, made for the outputs of two inputs.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Return ways to put a column into cells, made for the outputs of two inputs."""
     sides = [column.of(outputs) for outputs in fit]
     if column.sort in ("number", "places"):
         edges = _edges(sides)
@@ -250,8 +236,6 @@ def least_epsilon(
 
     >>> round(least_epsilon((600, 200), (1000, 1000), alpha=0.05), 12)
     0.922426843593
-
-    Guarantee: none needed; it sees counts of invented data only.
     """
     low = float(lowest(hits[0], runs[0], alpha / 2)) - delta
     high = float(highest(hits[1], runs[1], alpha / 2))
@@ -265,8 +249,6 @@ def guessed_epsilon(
 
     Rare events are bounded by Poisson's law, the others as Wilson does. That chooses an event and
     proves nothing.
-
-    Guarantee: none needed; it sees counts of invented data only.
     """
     lows, highs, deviations = _rare(alpha / 2)
     low = _guess(hits, runs[0], lows, -deviations) - delta
@@ -279,8 +261,6 @@ def shares(alpha: float, rounds: int) -> list[float]:
 
     >>> shares(0.01, 3)
     [0.0025, 0.0025, 0.005]
-
-    Guarantee: none needed; it sees no data.
     """
     if rounds == 1:
         return [alpha]
@@ -310,10 +290,7 @@ _GAIN = 0.01  # of epsilon, by which a set told in more words must be better
 
 @dataclass(frozen=True)
 class Choice:
-    """An event, the input that makes it likelier (0 is x, 1 is y), and about what it shows.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """An event, the input that makes it likelier (0 is x, 1 is y), and about what it shows."""
 
     event: Event
     likelier: int
@@ -331,8 +308,6 @@ def choose(kept: Pair, reader: Reader, *, delta: float, alpha: float) -> Choice:
 
     Cells are made and put in order on every other run; which of them to take is chosen on the
     rest, so that chance in the order is not taken for a loss.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
     fit: Pair = (kept[0].part(slice(0, None, 2)), kept[1].part(slice(0, None, 2)))
     score: Pair = (kept[0].part(slice(1, None, 2)), kept[1].part(slice(1, None, 2)))

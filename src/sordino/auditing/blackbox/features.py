@@ -24,8 +24,6 @@ class Column:
 
     ``sort`` says how its cells are made and told: a number has ranges; places are binary places,
     each a cell; whole outputs, kinds and words are codes, each a cell.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
 
     words: str
@@ -41,8 +39,6 @@ def granularity(values: Floats) -> Floats:
 
     >>> granularity(np.array([12.0, 0.75, 1.0, -2.5, 0.0]))
     array([ 2., -2.,  0., -1., nan])
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
     usable = np.isfinite(values) & (values != 0)
     mantissa, exponent = np.frexp(np.where(usable, values, 1.0))
@@ -52,10 +48,7 @@ def granularity(values: Floats) -> Floats:
 
 
 def columns(fit: Pair) -> Iterator[Column]:
-    """Yield what there is to look at in the outputs of two inputs, the simplest first.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Yield what there is to look at in the outputs of two inputs, the simplest first."""
     if _vary(*(outputs.kinds for outputs in fit)):
         yield Column("the kind of output", _kinds, "kind")
     width = max(outputs.width for outputs in fit)
@@ -80,10 +73,7 @@ def columns(fit: Pair) -> Iterator[Column]:
 
 
 def coordinate(outputs: Outputs, place: int) -> Floats:
-    """Return one coordinate; NaN where the outputs have no such coordinate.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Return one coordinate; NaN where the outputs have no such coordinate."""
     if place >= outputs.width:
         return np.full(len(outputs), np.nan)
     return outputs.numbers[:, place]
@@ -230,8 +220,6 @@ class Ratios:
     """The sum over the coordinates of the logarithm of how much likelier their ranges are.
 
     It orders outputs as their likelihood ratio does when the coordinates are independent.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
 
     edges: tuple[Floats, ...]
@@ -249,8 +237,6 @@ class Logistic:
     """A weighted sum of the coordinates and, unless there are many, of their products.
 
     ``order`` is 1 for the coordinates alone, 2 for their squares, too, and 3 for all products.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
 
     centre: Floats
@@ -265,10 +251,7 @@ class Logistic:
 
 
 def score_columns(fit: Pair) -> Iterator[Column]:
-    """Yield scores of outputs with several coordinates, learnt on the outputs of two inputs.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Yield scores of outputs with several coordinates, learnt on the outputs of two inputs."""
     width = max(outputs.width for outputs in fit)
     if width < 2:
         return

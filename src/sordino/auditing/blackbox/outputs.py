@@ -32,8 +32,6 @@ class Outputs:
     A code stands for a word in the vocabulary of the one who ran the mechanism. ``digits`` are the
     last 32 binary digits of integers that are too large for a float, else 0; None if there are no
     such.
-
-    Guarantee: none needed; it holds what a mechanism made of invented data.
     """
 
     numbers: Floats  # (runs, coordinates); NaN where an output has no such coordinate
@@ -93,10 +91,7 @@ def _scattered(codes: Codes, place: int) -> npt.NDArray[np.uint64]:
 
 
 def joined(parts: Sequence[Outputs]) -> Outputs:
-    """Return the runs of several outputs as one.
-
-    Guarantee: none needed; it holds what a mechanism made of invented data.
-    """
+    """Return the runs of several outputs as one."""
     if len(parts) == 1:
         return parts[0]
     width = max(part.width for part in parts)
@@ -153,8 +148,6 @@ class Vocabulary:
     (True, 3)
     >>> words.word(codes[1]), words.word(codes[3])
     ('no', 'something else')
-
-    Guarantee: none needed; it holds what a mechanism made of invented data.
     """
 
     def __init__(self, other: str, *, most: int = 1 << 18) -> None:
@@ -193,8 +186,6 @@ class Parts:
 
     ``words`` is the whole output in words with `PLACE` for the numbers; ``form`` is what is left
     of it without the texts: keys, columns, and how many parts there are.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
 
     numbers: list[float] = dataclasses.field(default_factory=list)
@@ -223,8 +214,6 @@ def parts_of(output: object) -> Parts:
 
     >>> parts_of({"a": "x", "b": [1, 2.5]}).numbers
     [nan, 1.0, 2.5]
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
     """
     parts = Parts()
     form = _look(output, parts, "", (id(output),))
@@ -235,10 +224,7 @@ def parts_of(output: object) -> Parts:
 
 
 def refusal(output: object) -> ValueError:
-    """Return the error for an output that shows nothing of what it holds.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Return the error for an output that shows nothing of what it holds."""
     return ValueError(
         f"the outputs are {type(output).__name__} objects that an audit cannot look into; "
         "return their numbers or words"
@@ -246,10 +232,7 @@ def refusal(output: object) -> ValueError:
 
 
 def as_float(value: Any) -> float:
-    """Return a number as a float; what is too large for one is infinite.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Return a number as a float; what is too large for one is infinite."""
     try:
         return float(value)
     except OverflowError:
@@ -257,20 +240,14 @@ def as_float(value: Any) -> float:
 
 
 def low_digits(value: Any) -> float:
-    """Return the last binary digits of an integer that is too large for a float, else 0.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Return the last binary digits of an integer that is too large for a float, else 0."""
     if not isinstance(value, Integral) or abs(int(value)) <= _LARGEST_EXACT:
         return 0.0
     return float(int(value) & _DIGITS)
 
 
 def number_in(text: str | bytes) -> float:
-    """Return the number that a string is in words; NaN if it is none.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Return the number that a string is in words; NaN if it is none."""
     try:
         return float(text)
     except ValueError:
@@ -451,10 +428,7 @@ _FIXED = (*_SIMPLE, *_PLAIN)  # nobody can change them afterwards
 
 
 class Reader:
-    """Turns outputs into arrays, with one vocabulary for all of them.
-
-    Guarantee: none needed; it sees what a mechanism made of invented data.
-    """
+    """Turns outputs into arrays, with one vocabulary for all of them."""
 
     def __init__(self) -> None:
         self.kinds = Vocabulary("something else", most=4096)

@@ -28,8 +28,6 @@ class Universe:
     [((), ('a',)), ((), ('b',))]
     >>> len(Universe(range(3), size=2, neighbours="replace_one", least=2).pairs())
     9
-
-    Guarantee: none needed; the data sets are invented.
     """
 
     records: Iterable[Any]
@@ -62,10 +60,7 @@ class Universe:
 
 
 def read_pairs(universe: object) -> list[Inputs]:
-    """Return the pairs of a universe, or of a sequence of pairs.
-
-    Guarantee: none needed; the data sets are invented.
-    """
+    """Return the pairs of a universe, or of a sequence of pairs."""
     if isinstance(universe, Universe):
         return universe.pairs()
     if universe is None:
@@ -94,8 +89,6 @@ def most_promising(
     """Return the pair whose best event looks worst; `spend` is told of all runs it takes.
 
     Turns of fewer pairs and more runs each; the runs of a turn are not used for the audit.
-
-    Guarantee: none needed; it runs a mechanism on invented data.
     """
     turns = 1
     while _KEEP**turns < len(pairs):

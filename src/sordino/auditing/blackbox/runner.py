@@ -42,18 +42,13 @@ def batched(mechanism: F) -> F:
     ...     return [0] * runs
     >>> zeros.batch
     True
-
-    Guarantee: none needed; it changes nothing.
     """
     mechanism.batch = True  # type: ignore[attr-defined] # functions carry any attribute
     return mechanism
 
 
 class Runner:
-    """Runs one mechanism, and reads its outputs with one vocabulary.
-
-    Guarantee: none needed; it runs a mechanism on invented data.
-    """
+    """Runs one mechanism, and reads its outputs with one vocabulary."""
 
     def __init__(self, mechanism: Mechanism, *, batch: bool | None, timed: bool) -> None:
         if not callable(mechanism):
@@ -212,10 +207,7 @@ class Runner:
 
 
 def collect(runner: Runner, runs: int) -> tuple[Outputs, Outputs]:
-    """Return so many outputs on both inputs, all of them kept.
-
-    Guarantee: none needed; it runs a mechanism on invented data.
-    """
+    """Return so many outputs on both inputs, all of them kept."""
     firsts, seconds, done = [], [], 0
     while done < runs:
         size = min(runner.chunk, runs - done)

@@ -50,8 +50,6 @@ def sordino_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[
     """Record what the mechanisms of sordino release, and what sessions charge, in this thread.
 
     Noise is drawn as ever; a run that replays another gets the values that the other one released.
-
-    Guarantee: none needed; for invented data only.
     """
     del function
     from sordino.ledger.ledger import Ledger  # only what is replayed needs the whole package

@@ -42,10 +42,7 @@ _VOTES, _CHANGED = ("a", "a", "a", "a", "b"), ("a", "a", "a", "b", "b")
 
 
 def function_cases() -> Iterator[Case]:
-    """Yield the functions that release something, each on records and with its claim.
-
-    Guarantee: none needed; invented data only.
-    """
+    """Yield the functions that release something, each on records and with its claim."""
     yield from _votes()
     yield from _values()
     yield from _smooth()

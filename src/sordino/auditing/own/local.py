@@ -20,10 +20,7 @@ _FEW_BYTES = 8
 
 
 def local_cases() -> Iterator[Case]:
-    """Yield every local protocol, with two values of a person and its claim.
-
-    Guarantee: none needed; invented data only.
-    """
+    """Yield every local protocol, with two values of a person and its claim."""
     for protocol in (
         Response(2, epsilon=1),
         Response(5, epsilon=1),

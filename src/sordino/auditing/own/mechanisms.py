@@ -50,8 +50,6 @@ class Case:
 
     ``kind`` is the class that is under audit. ``law`` gives the probabilities of all outputs for
     a data set, where they can be written down, and ``pairs`` are the neighbours to verify them on.
-
-    Guarantee: none needed; invented data only.
     """
 
     name: str
@@ -67,17 +65,11 @@ class Case:
 
     @property
     def quick(self) -> bool:
-        """Whether one call makes many runs; the others take some 0.2 ms a run.
-
-        Guarantee: none needed; invented data only.
-        """
+        """Whether one call makes many runs; the others take some 0.2 ms a run."""
         return bool(getattr(self.mechanism, "batch", False))
 
     def verify(self) -> Verified | None:
-        """Verify the claim from the law for all pairs; None if there is no law.
-
-        Guarantee: none needed; invented data only.
-        """
+        """Verify the claim from the law for all pairs; None if there is no law."""
         if self.law is None:
             return None
         pairs = (*self.pairs, (self.x, self.y))
@@ -97,10 +89,7 @@ class _Many:
 
 
 def cases() -> Iterator[Case]:
-    """Yield every mechanism of sordino, each with a pair of neighbours and its claim.
-
-    Guarantee: none needed; invented data only.
-    """
+    """Yield every mechanism of sordino, each with a pair of neighbours and its claim."""
     yield from _adding()
     yield from _choosing()
     yield from _smooth()

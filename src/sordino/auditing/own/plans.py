@@ -41,20 +41,14 @@ LEAVERS = (0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class Checked:
-    """What the neighbours of one question have told.
-
-    Guarantee: none needed; invented data only.
-    """
+    """What the neighbours of one question have told."""
 
     findings: tuple[Finding, ...]
     neighbours: int
 
     @property
     def verdict(self) -> str:
-        """Whether anything tells neighbours apart.
-
-        Guarantee: none needed; invented data only.
-        """
+        """Whether anything tells neighbours apart."""
         return "violation" if self.findings else "no violation found"
 
     def __str__(self) -> str:
@@ -65,26 +59,17 @@ class Checked:
 
 @dataclass(frozen=True)
 class Question:
-    """A question in SQL about the invented visits.
-
-    Guarantee: none needed; invented data only.
-    """
+    """A question in SQL about the invented visits."""
 
     sql: str
 
     @property
     def name(self) -> str:
-        """What it is called in a report.
-
-        Guarantee: none needed; invented data only.
-        """
+        """What it is called in a report."""
         return self.sql
 
     def check(self, leavers: tuple[int, ...] = LEAVERS) -> Checked:
-        """Ask it of all people and of all but one, for each of those who leave.
-
-        Guarantee: none needed; invented data only.
-        """
+        """Ask it of all people and of all but one, for each of those who leave."""
         findings: list[Finding] = []
         everybody = _catalog()
         for person in leavers:
@@ -94,10 +79,7 @@ class Question:
 
 
 def plans() -> Iterator[Question]:
-    """Yield a sample of questions: every aggregate with every filter, in turn with groups.
-
-    Guarantee: none needed; invented data only.
-    """
+    """Yield a sample of questions: every aggregate with every filter, in turn with groups."""
     for place, (measure, given) in enumerate(itertools.product(_MEASURES, _FILTERS)):
         keys, groups = ("ward, ", " GROUP BY ward") if place % 2 else ("", "")
         where = f" WHERE {given}" if given else ""
@@ -109,8 +91,6 @@ def plan_cases() -> Iterator[Case]:
 
     A table has many wards, all with as many people, and nobody is in two wards; so each ward is
     one run of its own, and its neighbour is the same ward with one person more.
-
-    Guarantee: none needed; invented data only.
     """
     for measure in ("COUNT(*)", "SUM(cost)", "AVG(cost)"):
         sql = f"SELECT ward, {measure} AS told FROM visits GROUP BY ward"  # noqa: S608 - ours

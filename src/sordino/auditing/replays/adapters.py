@@ -25,10 +25,7 @@ from sordino.auditing.replays.draws import Draw, Norm, Recorder, caller, noise_o
 
 @contextmanager
 def patched(patches: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Set attributes, and put back afterwards what was there.
-
-    Guarantee: none needed; for invented data only.
-    """
+    """Set attributes, and put back afterwards what was there."""
     held: list[tuple[Any, str, Any]] = []
     try:
         for owner, name, value in patches:
@@ -45,8 +42,6 @@ def replaced(function: Callable[..., Any], other: Callable[[Any], Any]) -> Itera
     """Replace what a function holds: globals, closure, defaults and attributes of its object.
 
     ``other`` returns what is to stand in a place, or the same thing again.
-
-    Guarantee: none needed; for invented data only.
     """
     undo: list[Callable[[], None]] = []
     try:
@@ -149,8 +144,6 @@ def numpy_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[No
     Generators are seen that the function makes while it runs, and those that it holds already: as
     globals of its module, in its closure, as defaults, or as attributes of the object it belongs
     to. Generators deep inside other objects are not.
-
-    Guarantee: none needed; for invented data only.
     """
     # These are patched, never drawn from for noise that anybody relies on.
     make, make_state = numbers.default_rng, numbers.RandomState
@@ -274,10 +267,7 @@ class _Foretold(SystemRandom):
 
 @contextmanager
 def scipy_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[None]:
-    """Record what the distributions of scipy.stats draw; Laplace and Gaussian noise is followed.
-
-    Guarantee: none needed; for invented data only.
-    """
+    """Record what the distributions of scipy.stats draw; Laplace and Gaussian noise is followed."""
     del function
     kind = importlib.import_module("scipy.stats").rv_continuous.__mro__[1]
     old = kind.rvs
@@ -307,10 +297,7 @@ def scipy_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[No
 
 @contextmanager
 def diffprivlib_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[None]:
-    """Record what the mechanisms of diffprivlib randomise, in its tools and models too.
-
-    Guarantee: none needed; for invented data only.
-    """
+    """Record what the mechanisms of diffprivlib randomise, in its tools and models too."""
     del function
     mechanisms = importlib.import_module("diffprivlib.mechanisms")
 
@@ -375,8 +362,6 @@ def opendp_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[N
 
     A measurement is opaque: what it is called with is seen, and its loss at distance 1, from which
     the scale of its noise follows. One that takes a whole data set is known by its promise alone.
-
-    Guarantee: none needed; for invented data only.
     """
     del function
     kind = importlib.import_module("opendp.mod").Measurement

@@ -36,10 +36,7 @@ _ROUNDING = 1e-9  # relative: sums of doubles in another order
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that tells neighbours apart, or may: its kind, where, and in words.
-
-    Guarantee: none needed; it tells about invented data only.
-    """
+    """One thing that tells neighbours apart, or may: its kind, where, and in words."""
 
     kind: Kind
     words: str
@@ -56,8 +53,6 @@ class Change:
 
     ``loss`` is the change over the scale of the noise: an epsilon for Laplace noise, the ratio of
     shift and sigma for Gaussian noise, None where the scale is not known.
-
-    Guarantee: none needed; it tells about invented data only.
     """
 
     kind: str

@@ -65,8 +65,6 @@ class Draw:
     ``twin`` is the same draw of the run that is replayed, and ``tied`` tells whether this one came
     out as the same noisy values. ``chained`` is that of the recorder,
     and ``ends`` how many steps each sum will have.
-
-    Guarantee: none needed; it tells about invented data only.
     """
 
     kind: str
@@ -113,10 +111,7 @@ class Draw:
 
 
 class Tape:
-    """Pieces of randomness that were read outside of any draw.
-
-    Guarantee: none needed; for invented data only.
-    """
+    """Pieces of randomness that were read outside of any draw."""
 
     def __init__(self, recorded: Sequence[bytes]) -> None:
         self.kept: list[bytes] = []
@@ -139,8 +134,6 @@ class Recorder:
     other, is one sum, and only the last of them is a noisy value; ``guide`` is a run on the same
     data that tells which is the last. A recorder keeps the draws of its own thread, until it is
     closed.
-
-    Guarantee: none needed; for invented data only.
     """
 
     def __init__(
@@ -245,10 +238,7 @@ _SUMS = {np.add: 1.0, np.subtract: -1.0}
 
 
 class NoiseArray(np.ndarray):
-    """An array of noise.
-
-    Guarantee: none needed; for invented data only.
-    """
+    """An array of noise."""
 
     draw: Draw | None
     places: Array
@@ -270,10 +260,7 @@ class NoiseArray(np.ndarray):
 
 
 class Noise(np.float64):
-    """A single number of noise.
-
-    Guarantee: none needed; for invented data only.
-    """
+    """A single number of noise."""
 
     draw: Draw | None
     places: Array

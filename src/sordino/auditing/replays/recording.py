@@ -56,10 +56,7 @@ from sordino.numbers.rational import Number, nonnegative, probability_or_zero
 
 @contextmanager
 def watched(seen: set[str]) -> Iterator[None]:
-    """Note the lines of the code under test that run in this thread.
-
-    Guarantee: none needed; for invented data only.
-    """
+    """Note the lines of the code under test that run in this thread."""
 
     def line(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
@@ -78,10 +75,7 @@ def watched(seen: set[str]) -> Iterator[None]:
 
 
 def one_sided(x: frozenset[str], y: frozenset[str]) -> Iterator[Finding]:
-    """Yield the lines that ran on one data set only.
-
-    Guarantee: none needed; it tells about invented data only.
-    """
+    """Yield the lines that ran on one data set only."""
     one = [("x", line) for line in x - y]
     for name, line in sorted(one + [("y", line) for line in y - x]):
         yield Finding("lines", f"this line runs on {name} only", Path(line).name)
@@ -153,8 +147,6 @@ class Replayed:
     counts draws of which it was not seen what they were added to. ``outputs`` are those of x and y.
     ``doubts`` says what was not understood: noise that was not seen or not followed, so that the
     runs cannot be judged, unless there are findings all the same.
-
-    Guarantee: none needed; it tells about invented data only.
     """
 
     findings: tuple[Finding, ...]
@@ -250,8 +242,6 @@ def replay(
     True
     >>> print(replay(noisy_sum, [1, 2, 90], [1, 2], epsilon=1).findings[0].words)
     the numbers moved by 90 in l1: that costs epsilon 9, claimed is 1
-
-    Guarantee: none needed; it looks at invented data only.
     """
     price = None if epsilon is None else float(nonnegative("epsilon", epsilon))
     slack = float(probability_or_zero("delta", delta))

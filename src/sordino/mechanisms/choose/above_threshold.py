@@ -175,10 +175,7 @@ class AboveThreshold:
         return partial(AboveThreshold, **words), ()
 
     def start(self) -> AboveThresholdRun:
-        """Draw the noise of the threshold and return a run, which costs the loss once.
-
-        Guarantee: as stated for the mechanism.
-        """
+        """Draw the noise of the threshold and return a run, which costs the loss once."""
         return AboveThresholdRun(self)
 
     def accuracy(self, *, confidence: Number, queries: Integer) -> int | float:
@@ -186,8 +183,6 @@ class AboveThreshold:
 
         With a the result: of so many questions, all that are answered True have a value of at least
         threshold - a, and all that are answered False one below threshold + a.
-
-        Guarantee: none needed; public inputs only.
         """
         level, many = confidence_level(confidence), positive_whole("queries", queries)
         scales = self.threshold_scale / self.grid, self.value_scale / self.grid
@@ -200,10 +195,7 @@ class AboveThreshold:
 
 
 class AboveThresholdRun:
-    """One run of a mechanism: it has noise on its threshold, and answers until it is finished.
-
-    Guarantee: as for AboveThreshold, for all answers of the run together.
-    """
+    """One run of a mechanism: it has noise on its threshold, and answers until it is finished."""
 
     __slots__ = ("_left", "_limit", "_lock", "_noise", "_of", "_process")
 
@@ -240,10 +232,7 @@ class AboveThresholdRun:
             raise ValueError(DONE)
 
     def ask(self, value: object) -> bool:
-        """Tell whether a value reaches the threshold, both with noise.
-
-        Guarantee: as for AboveThreshold; free unless it is the start of a run.
-        """
+        """Tell whether a value reaches the threshold, both with noise."""
         self._check_process()
         steps = _steps(value, self._of)
         with self._lock:
@@ -256,8 +245,6 @@ class AboveThresholdRun:
         """Ask about an array of values in order; return the answers up to the end of the run.
 
         There are fewer answers than values if the run finishes before the last of them.
-
-        Guarantee: as for AboveThreshold.
         """
         self._check_process()
         array = _read(values, self._of)

@@ -40,8 +40,6 @@ class Accuracy:
     less than 3.36 behind, 1.2 on average
     >>> float(far), f"{far:.1f}"
     (3.352, '3.4')
-
-    Guarantee: none needed; public inputs only.
     """
 
     gap: float
@@ -64,10 +62,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Question:
-    """What an accuracy is asked for: how sure, among how many, of which so many are best.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """What an accuracy is asked for: how sure, among how many, of which so many are best."""
 
     level: Fraction
     candidates: int
@@ -90,7 +85,7 @@ class Question:
 def by_weight(question: Question, rate: Fraction) -> Accuracy:
     """Return the accuracy of a choice with the weight exp(rate * score).
 
-    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    Rounded up, from certified balls.
     """
     bad, fail = question.candidates - question.best, 1 - question.level
     gap = 0.0
@@ -107,7 +102,7 @@ def by_flips(question: Question, rate: Fraction) -> Accuracy:
     For several best candidates, and for the mean, it is that of a choice by weight, which is never
     better.
 
-    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    Rounded up, from certified balls.
     """
     weighted = by_weight(question, rate)
     if question.best > 1 or question.trivial:
@@ -124,7 +119,7 @@ def by_laplace(question: Question, scale: Fraction, step: Fraction, gap: Fractio
     classic gap is what each of the two noises may contribute, and the mean gap is at most the mean
     of the largest noise.
 
-    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    Rounded up, from certified balls.
     """
     many, fail = question.candidates, 1 - question.level
     if many == 1:
@@ -135,10 +130,7 @@ def by_laplace(question: Question, scale: Fraction, step: Fraction, gap: Fractio
 
 
 def scales_behind(question: Question, *, flips: bool) -> Fraction:
-    """Return the gap in units of 1 / rate, from above.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the gap in units of 1 / rate, from above."""
     accuracy = (by_flips if flips else by_weight)(question, Fraction(1))
     return Fraction(reading(accuracy.gap))
 
@@ -152,10 +144,7 @@ def least_price(
     *,
     flips: bool,
 ) -> float:
-    """Return the least epsilon for a gap: how many scales behind, times the spread, by the gap.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the least epsilon for a gap: how many scales behind, times the spread, by the gap."""
     terms = Terms(sensitivity=sensitivity, epsilon=1, monotone=monotone, spread=spread)
     scales = scales_behind(question, flips=flips)
     if scales == 0:

@@ -65,8 +65,6 @@ class Slate:
 
     In an ``ordered`` one every candidate is there, in the public order of ``names``; otherwise the
     data may have decided the order, and what goes by the order must be refused.
-
-    Guarantee: none needed; it stays inside a mechanism.
     """
 
     scores: Any
@@ -230,8 +228,6 @@ def unlisted(ordered: Any, rank: int) -> int:
 
     >>> unlisted([2, 3, 7], 0), unlisted([2, 3, 7], 2), unlisted([2, 3, 7], 5)
     (0, 4, 8)
-
-    Guarantee: none needed; it stays inside a mechanism.
     """
     before = bisect_right(range(len(ordered)), rank, key=lambda i: int(ordered[i]) - i)
     return rank + before
@@ -250,10 +246,7 @@ def _as_numbers(listed: Any) -> Any:
 
 
 def check_distinct(names: Any) -> None:
-    """Refuse a list that has a candidate twice.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse a list that has a candidate twice."""
     if isinstance(names, range):
         return
     if isinstance(names, np.ndarray) and names.ndim != 1:
@@ -275,10 +268,7 @@ def check_distinct(names: Any) -> None:
 
 
 def is_from_data(candidates: Any, scores: Any) -> bool:
-    """Tell whether the candidates were taken from what holds the scores; never by comparing.
-
-    Guarantee: none needed; which objects these are is public.
-    """
+    """Tell whether the candidates were taken from what holds the scores; never by comparing."""
     return (
         candidates is scores
         or (isinstance(candidates, KeysView) and isinstance(scores, Mapping | ValuesView))
@@ -314,8 +304,6 @@ def read_base(base: object, candidates: int) -> list[Fraction]:
 
     They come in the order of the candidates: what has names is refused, because names are not
     looked at here.
-
-    Guarantee: none needed; public inputs only.
     """
     given = in_row("base", base)
     if len(given) != candidates:
@@ -327,10 +315,7 @@ def read_base(base: object, candidates: int) -> list[Fraction]:
 
 
 def with_base(scores: Scores, base: list[Fraction], rate: Fraction) -> Levels:
-    """Sort candidates into levels of their own, each as often as its weight says.
-
-    Guarantee: none needed; the result stays inside a mechanism.
-    """
+    """Sort candidates into levels of their own, each as often as its weight says."""
     exact = one_by_one(scores)
     unit = math.lcm(*(weight.denominator for weight in base))
     counts = [int(weight * unit) for weight in base]

@@ -131,10 +131,7 @@ def _double_places(interval: Interval, breaks: npt.NDArray[np.float64], after: b
 
 
 class Pieces:
-    """The pieces of an interval as levels: as many candidates as their points weigh.
-
-    Guarantee: none needed; it stays inside a mechanism.
-    """
+    """The pieces of an interval as levels: as many candidates as their points weigh."""
 
     __slots__ = ("_best", "_interval", "_masses", "_rate", "_scores", "counts", "floors")
 

@@ -24,10 +24,7 @@ _LONGEST = 1 << 12  # bits of the number of members
 
 @runtime_checkable
 class Domain(Protocol):
-    """A public set of candidates, numbered from 0.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """A public set of candidates, numbered from 0."""
 
     @property
     def size(self) -> int:
@@ -55,8 +52,6 @@ class Integers:
     (127, 1900, 100, None)
     >>> len(years), 2000 in years, 1 in years, list(Integers(3, 5))
     (127, True, False, [3, 4, 5])
-
-    Guarantee: none needed; public inputs only.
     """
 
     first: int
@@ -111,8 +106,6 @@ class Strings:
     >>> words = Strings("ab", longest=3)
     >>> words.size, words.member(0), words.member(3), words.number("bb"), words.number("c")
     (14, 'a', 'ab', 5, None)
-
-    Guarantee: none needed; public inputs only.
     """
 
     alphabet: str
@@ -185,10 +178,7 @@ class Strings:
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Listed:
-    """The candidates of a list, each of them once.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """The candidates of a list, each of them once."""
 
     members: tuple[Any, ...]
     _numbers: dict[Any, int] = field(compare=False)
@@ -244,8 +234,6 @@ class Product:
     >>> cells = Product(Integers(0, 119), ["f", "m"], Strings("0123456789", longest=5, shortest=5))
     >>> cells.size, cells.member(12_356_789), cells.number((61, "m", "56789"))
     (24000000, (61, 'm', '56789'), 12356789)
-
-    Guarantee: none needed; public inputs only.
     """
 
     parts: tuple[Domain, ...]
@@ -299,10 +287,7 @@ TWICE = "a candidate is listed twice; every candidate must be there once"
 
 
 def as_domain(part: Part) -> Domain:
-    """Return a domain as it is, and a range or a list as the domain of its members.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a domain as it is, and a range or a list as the domain of its members."""
     if isinstance(part, Domain):
         return part
     if isinstance(part, range) and part.step == 1 and part.start < part.stop:
@@ -317,10 +302,7 @@ def as_domain(part: Part) -> Domain:
 
 
 def members_of(domain: Domain) -> list[Any]:
-    """Return all members of a domain that is not too large for that, in their order.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return all members of a domain that is not too large for that, in their order."""
     if domain.size > MOST_LISTED:
         raise ValueError(f"a domain of more than {MOST_LISTED:,} members is not gone through")
     return [domain.member(number) for number in range(domain.size)]

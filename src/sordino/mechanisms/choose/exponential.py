@@ -155,8 +155,6 @@ class Exponential:
         ...     truth, universe=("no", "yes"), size=3, neighbours="add_remove", epsilon=1
         ... )
         Exponential(sensitivity=1, epsilon=1, monotone=True)
-
-        Guarantee: as for the class, for the data sets that were looked at.
         """
         moves = moves_of(scores, universe, size, neighbours)
         if not moves.sensitivity:
@@ -216,8 +214,6 @@ class Exponential:
         the order of the scores; weights with names go to ``choose``.
         ``others`` is for candidates too many to list: so many more that all have
         ``default_score``; they are numbered after the listed ones. Neither may depend on the data.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         many, default = read_others(others, default_score)
         listed = read_scores(scores, others=many)
@@ -247,8 +243,6 @@ class Exponential:
         """Return how far behind the best score the chosen one can be, for any scores.
 
         ``best`` is the number of candidates known to share the best score.
-
-        Guarantee: none needed; public inputs only.
         """
         return bounds.by_weight(Question(confidence, candidates, best), self.rate)
 
@@ -267,17 +261,12 @@ class Exponential:
 
         >>> Exponential.within(18.4, confidence=0.99, candidates=100, sensitivity=1)
         0.9989390978553457
-
-        Guarantee: none needed; public inputs only.
         """
         question = Question(confidence, candidates)
         return bounds.least_price(question, gap, sensitivity, monotone, spread, flips=False)
 
     def stream(self) -> Stream:
-        """Return an empty stream: scores are added in chunks, then one candidate is chosen.
-
-        Guarantee: as stated for the mechanism; one stream makes one choice.
-        """
+        """Return an empty stream: scores are added in chunks, then one candidate is chosen."""
         return open_stream("exponential", self.rate)
 
 

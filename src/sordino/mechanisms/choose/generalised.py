@@ -96,10 +96,7 @@ class Generalised:
         return self._choice.loss
 
     def release(self, scores: object) -> int:
-        """Return the index of a candidate, chosen by the scores.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
-        """
+        """Return the index of a candidate, chosen by the scores."""
         return self._choice.release(self.comparisons(scores))
 
     def probabilities(self, scores: object) -> Any:
@@ -147,7 +144,5 @@ class Generalised:
 
         With the mechanism's confidence, the chosen score is at least any candidate's score minus
         the number at its place.
-
-        Guarantee: none needed; public inputs only.
         """
         return [up(2 * self.handicap * length) for length in self.sensitivities]

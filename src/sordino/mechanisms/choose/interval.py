@@ -59,8 +59,6 @@ class Interval:
     >>> Interval(0, float("inf"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: high must be finite: scores that fall no further far out, ...
-
-    Guarantee: none needed; public inputs only.
     """
 
     low: Fraction
@@ -135,10 +133,7 @@ class Interval:
         return f"Interval({text})"
 
     def plain(self) -> Interval:
-        """Return the interval with these bounds and this base whose step is the usual one.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the interval with these bounds and this base whose step is the usual one."""
         low, high = (
             (self.low.numerator, self.high.numerator) if self.whole else (self.low, self.high)
         )
@@ -163,26 +158,17 @@ class Interval:
         return min(self._weights)
 
     def point(self, index: int) -> int | float:
-        """Return the number at a place of the grid; for reals the nearest double.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the number at a place of the grid; for reals the nearest double."""
         exact = self.origin + index * self.step
         return exact.numerator if self.whole else float(exact)
 
     def mass(self, index: int) -> int:
-        """Return what the first ``index`` points weigh.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return what the first ``index`` points weigh."""
         piece = min(bisect_right(self._ends, index), len(self._weights)) - 1
         return self._sums[piece] + (index - self._ends[piece]) * self._weights[piece]
 
     def locate(self, mass: int) -> int:
-        """Return the place of the point that a mass from 0 to the total, excluded, falls on.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the place of the point that a mass from 0 to the total, excluded, falls on."""
         piece = bisect_right(self._sums, mass) - 1
         return self._ends[piece] + (mass - self._sums[piece]) // self._weights[piece]
 
@@ -244,10 +230,7 @@ class Interval:
 
 
 def as_interval(bounds: object, *, step: Number | None = None) -> Interval:
-    """Read an interval, or a pair of public bounds.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read an interval, or a pair of public bounds."""
     if isinstance(bounds, Interval):
         if step is not None:
             raise ValueError("an Interval has a step of its own; state it there")
@@ -367,8 +350,6 @@ class Line:
     >>> Line(scale=5)
     Traceback (most recent call last):
     TypeError: a base has a centre and a scale; give both of them, or none
-
-    Guarantee: none needed; public inputs only.
     """
 
     step: Fraction
@@ -398,10 +379,7 @@ class Line:
         return f"{self.step.numerator}.0" if whole else written(self.step)
 
     def point(self, place: int) -> int | float:
-        """Return the number at a place; for reals the nearest double, or the largest one.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the number at a place; for reals the nearest double, or the largest one."""
         exact = place * self.step
         if self.whole:
             return exact.numerator
@@ -419,10 +397,7 @@ class Line:
         return place + 1 if after and place * self.step == value else place
 
     def behind(self, place: int) -> Fraction:
-        """Return how little a point weighs in the base: minus the logarithm of its weight.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return how little a point weighs in the base: minus the logarithm of its weight."""
         if self.centre is None or self.scale is None:
             return Fraction(0)
         return abs(place * self.step - self.centre) / self.scale
@@ -433,8 +408,6 @@ class Slope:
     """Points in a row from ``start`` on, in one direction, that weigh exp(-floor - rate * d).
 
     There are ``size`` of them, or no end of them if that is None; d counts from 0.
-
-    Guarantee: none needed; it stays inside a mechanism.
     """
 
     start: int

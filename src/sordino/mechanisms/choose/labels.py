@@ -26,10 +26,7 @@ _NEVER = "and never add a candidate because the data has it"
 
 
 def labels_of(given: Any) -> Any:
-    """Return the index of a pandas Series, the keys of a mapping, or None.
-
-    Guarantee: none needed; the labels stay inside a mechanism.
-    """
+    """Return the index of a pandas Series, the keys of a mapping, or None."""
     if isinstance(given, Mapping):
         return given.keys()
     index = getattr(given, "index", None)
@@ -42,8 +39,6 @@ def as_mapping(what: str, given: Any, candidates: Any = None) -> Mapping[Any, An
     The labels 0, 1, ... that pandas gives to rows without names are no names, unless there are
     numbers among the candidates. So the candidates decide, which are public, and not which labels
     the data have left over.
-
-    Guarantee: none needed; the result stays inside a mechanism, and no message quotes a name.
     """
     if isinstance(given, Mapping):
         return given
@@ -63,8 +58,6 @@ def in_order(what: str, given: Any, names: Names) -> list[Any]:
 
     >>> in_order("base", {"b": 2, "a": 1}, ["a", "b"]), in_order("base", [2, 1], ["a", "b"])
     ([1, 2], [2, 1])
-
-    Guarantee: none needed; public inputs only.
     """
     named = as_mapping(what, given, names)
     if named is None:
@@ -79,10 +72,7 @@ def in_order(what: str, given: Any, names: Names) -> list[Any]:
 
 
 def in_row(what: str, given: Any) -> list[Any]:
-    """Return numbers that go by the order of the candidates; refuse what has names or no order.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return numbers that go by the order of the candidates; refuse what has names or no order."""
     rule = f"{what} must be a list in the order of the candidates, got"
     labels = labels_of(given)
     if isinstance(given, str | bytes | Mapping | MappingView | Set) or is_table(given):
@@ -99,10 +89,7 @@ def in_row(what: str, given: Any) -> list[Any]:
 
 
 def known_names(names: Names) -> set[Any]:
-    """Return the candidates as a set, to look names up.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the candidates as a set, to look names up."""
     try:
         return set(names)
     except TypeError:
@@ -112,10 +99,7 @@ def known_names(names: Names) -> set[Any]:
 
 
 def stranger(candidates: Names, named: Mapping[Any, Any], how: str = "") -> ValueError:
-    """Return the error for a name that is no candidate; of names it tells the type only.
-
-    Guarantee: none needed; no name is quoted.
-    """
+    """Return the error for a name that is no candidate; of names it tells the type only."""
     ours = {type(plain(name)).__name__ for name in candidates}
     theirs = {type(name).__name__ for name in named}
     if len(ours) == len(theirs) == 1 and ours != theirs:
@@ -133,10 +117,7 @@ ROW_NUMBERS = (
 
 
 def plain(candidate: Any) -> Any:
-    """Return a numpy scalar as the Python object it stands for, anything else as it is.
-
-    Guarantee: none needed; post-processing.
-    """
+    """Return a numpy scalar as the Python object it stands for, anything else as it is."""
     return candidate.item() if isinstance(candidate, np.generic) else candidate
 
 
@@ -145,25 +126,17 @@ def each_of(many: int) -> str:
 
     >>> each_of(1), each_of(4)
     ('the only candidate', 'each of 4 candidates')
-
-    Guarantee: none needed; public inputs only.
     """
     return "the only candidate" if many == 1 else f"each of {many} candidates"
 
 
 def is_table(given: Any) -> bool:
-    """Tell whether something has columns, as the tables of pandas, polars and pyarrow have.
-
-    Guarantee: none needed; the type is public.
-    """
+    """Tell whether something has columns, as the tables of pandas, polars and pyarrow have."""
     return hasattr(type(given), "columns")
 
 
 def counts_rows(labels: Any) -> bool:
-    """Tell whether labels are the numbers 0, 1, ... that pandas gives to rows without names.
-
-    Guarantee: none needed; the result stays inside a mechanism.
-    """
+    """Tell whether labels are the numbers 0, 1, ... that pandas gives to rows without names."""
     return type(labels).__name__ == "RangeIndex" and (labels.start, labels.step) == (0, 1)
 
 

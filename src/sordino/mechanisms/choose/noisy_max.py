@@ -82,8 +82,6 @@ def laplace_noise(*, spread: Fraction, epsilon: Fraction, whole: bool) -> MaxNoi
 
     The spread is twice the sensitivity, or the sensitivity itself if one unit moves all scores the
     same way. On a grid it grows by two steps, one for each end.
-
-    Guarantee: none needed; public inputs only.
     """
     try:
         exponent = 0 if whole else exponent_for((spread / epsilon) ** 2)
@@ -170,8 +168,6 @@ def laplace_gap(*, noise: MaxNoise, candidates: Integer, confidence: Number) -> 
     >>> noise = laplace_noise(spread=Fraction(2), epsilon=Fraction(1, 2), whole=True)
     >>> laplace_gap(noise=noise, candidates=100, confidence=0.99)
     42
-
-    Guarantee: none needed; public inputs only.
     """
     many, level = positive_whole("candidates", candidates), confidence_level(confidence)
     high = 1
@@ -182,10 +178,7 @@ def laplace_gap(*, noise: MaxNoise, candidates: Integer, confidence: Number) -> 
 
 
 def least_difference(scales: tuple[Fraction, Fraction], *, share: Fraction) -> int:
-    """Return the least k >= 1 that the difference of two noises reaches with at most this chance.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the least k >= 1 that the difference of two noises reaches with such a chance."""
 
     def fits(steps: int) -> bool:
         return is_positive(lambda: ball(share) - _difference_tail(scales, steps))
@@ -449,10 +442,7 @@ class NoisyMax:
         return self.terms.rate
 
     def release(self, scores: object) -> int:
-        """Return the index of the largest noisy score.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
-        """
+        """Return the index of the largest noisy score."""
         if isinstance(self._drawn, MaxNoise):
             return laplace_winner(scores, noise=self._drawn)
         return self._drawn.release(scores)
@@ -470,8 +460,6 @@ class NoisyMax:
         """Return how far behind the best score the chosen one can be, for any scores.
 
         With Laplace noise the gap and the mean are bounds, not the least ones.
-
-        Guarantee: none needed; public inputs only.
         """
         if not isinstance(self._drawn, MaxNoise):
             return self._drawn.accuracy(confidence=confidence, candidates=candidates, best=best)
@@ -493,10 +481,7 @@ class NoisyMax:
         monotone: bool = False,
         spread: Number | None = None,
     ) -> float:
-        """Return the least epsilon whose choice is less than ``gap`` behind with this confidence.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the least epsilon whose choice is less than ``gap`` behind at this confidence."""
         question, behind = Question(confidence, candidates), positive("gap", gap)
         one = cls(sensitivity=sensitivity, epsilon=1, noise=noise, monotone=monotone, spread=spread)
         if not isinstance(one._drawn, MaxNoise):

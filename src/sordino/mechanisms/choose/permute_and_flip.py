@@ -89,8 +89,6 @@ class PermuteAndFlip:
 
         ``others`` is for candidates too many to list: so many more that all have
         ``default_score``; they are numbered after the listed ones. Neither may depend on the data.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         many, default = read_others(others, default_score)
         listed = read_scores(scores, others=many)
@@ -110,8 +108,6 @@ class PermuteAndFlip:
         """Return how far behind the best score the chosen one can be, for any scores.
 
         ``best`` is the number of candidates known to share the best score.
-
-        Guarantee: none needed; public inputs only.
         """
         return bounds.by_flips(Question(confidence, candidates, best), self.rate)
 
@@ -126,16 +122,10 @@ class PermuteAndFlip:
         monotone: bool = False,
         spread: Number | None = None,
     ) -> float:
-        """Return the least epsilon whose choice is less than ``gap`` behind with this confidence.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the least epsilon whose choice is less than ``gap`` behind at this confidence."""
         question = Question(confidence, candidates)
         return bounds.least_price(question, gap, sensitivity, monotone, spread, flips=True)
 
     def stream(self) -> Stream:
-        """Return an empty stream: scores are added in chunks, then one candidate is chosen.
-
-        Guarantee: as stated for the mechanism; one stream makes one choice.
-        """
+        """Return an empty stream: scores are added in chunks, then one candidate is chosen."""
         return open_stream("permute_and_flip", self.rate)

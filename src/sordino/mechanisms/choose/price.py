@@ -138,7 +138,7 @@ def price_accuracy(
     >>> [round(price_accuracy(prices, **asked).classic, 1) for prices in (coarse, fine)]
     [16.5, 21.2]
 
-    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    Rounded up, from certified balls.
     """
     _check_units(units)
     exact = _as_prices(prices)
@@ -263,10 +263,7 @@ def _as_doubles(bids: Any) -> npt.NDArray[np.float64]:
 
 
 def dearest(prices: Sequence[Fraction], highest_bid: Number | None) -> Fraction:
-    """Return the dearest price that a bid can reach: how far one bid moves any revenue.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the dearest price that a bid can reach: how far one bid moves any revenue."""
     if highest_bid is None:
         return max(prices)
     top = float(covering("highest_bid", highest_bid))

@@ -155,8 +155,6 @@ class BestOf:
 
         An error in a run is passed on, and tells everybody that there was such a run: let runs
         return a bad score instead.
-
-        Guarantee: as stated for the class; each release costs the loss once more.
         """
         if not callable(run):
             raise TypeError(

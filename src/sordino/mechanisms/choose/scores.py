@@ -44,8 +44,6 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
     """Read scores, each as exactly the number it is; a float is the binary fraction it holds.
 
     There may be none at all if there are other candidates, which are not listed.
-
-    Guarantee: none needed; nothing is released, and no message quotes a score.
     """
     if isinstance(scores, MappingView | Set):
         raise TypeError(
@@ -75,10 +73,7 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
 
 
 def one_by_one(scores: Scores) -> list[Fraction]:
-    """Return scores as fractions; refuse an infinity or something that is no number.
-
-    Guarantee: none needed; the result stays inside a mechanism.
-    """
+    """Return scores as fractions; refuse an infinity or something that is no number."""
     if isinstance(scores, list):
         return scores
     if scores.size:
@@ -87,10 +82,7 @@ def one_by_one(scores: Scores) -> list[Fraction]:
 
 
 def best_of_array(scores: npt.NDArray[Any]) -> int | float:
-    """Return the largest score of an array; refuse one with an infinity or without a number.
-
-    Guarantee: none needed; the result stays inside a mechanism.
-    """
+    """Return the largest score of an array; refuse one with an infinity or without a number."""
     best: int | float = scores.max().item()
     if isinstance(best, float) and not (math.isfinite(best) and math.isfinite(scores.min().item())):
         raise ValueError(_NOT_FINITE)
@@ -103,8 +95,6 @@ def levels_of(
     """Sort candidates into levels: those with scores, and ``others`` with the default score.
 
     The others are numbered after those with scores.
-
-    Guarantee: none needed; the result stays inside a mechanism.
     """
     levels: Levels
     if len(scores) == 0:
@@ -122,10 +112,7 @@ def levels_of(
 
 
 def read_others(others: Integer, default_score: Number) -> tuple[int, Fraction]:
-    """Read how many candidates are not listed, and the score they all have.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read how many candidates are not listed, and the score they all have."""
     if not is_integer(others) or others < 0:
         raise ValueError(f"others must be a whole number that is not negative, got {others!r}")
     if int(others).bit_length() > _LONGEST:
@@ -134,10 +121,7 @@ def read_others(others: Integer, default_score: Number) -> tuple[int, Fraction]:
 
 
 def read_default(default_score: Number) -> Fraction:
-    """Read the score of those that have none of their own, as exactly the number it is.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read the score of those that have none of their own, as exactly the number it is."""
     try:
         return exact_score(default_score)
     except TypeError:
@@ -152,10 +136,7 @@ def read_default(default_score: Number) -> Fraction:
 
 
 class ExactLevels:
-    """A level for each exponent, with so many candidates that are alike.
-
-    Guarantee: none needed; it stays inside a mechanism.
-    """
+    """A level for each exponent, with so many candidates that are alike."""
 
     __slots__ = ("_exponents", "counts", "floors")
 
@@ -172,10 +153,7 @@ class ExactLevels:
 
 
 class WithOthers:
-    """Levels, and one more for many candidates with one score, which is ``ahead`` of the best.
-
-    Guarantee: none needed; it stays inside a mechanism.
-    """
+    """Levels, and one more for many candidates with one score, which is ``ahead`` of the best."""
 
     __slots__ = ("_behind", "_levels", "_offset", "_size", "counts", "floors")
 
@@ -235,10 +213,7 @@ def _read_array(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def exact_score(score: object) -> Fraction:
-    """Return a score as exactly the number it is.
-
-    Guarantee: none needed; the result stays inside a mechanism, and no message quotes it.
-    """
+    """Return a score as exactly the number it is."""
     if isinstance(score, bool | np.bool_) or not isinstance(
         score, int | float | Fraction | Decimal | np.integer | np.floating
     ):
@@ -283,8 +258,6 @@ def read_finite(name: str, value: object, *, rule: str = "a finite number") -> F
     >>> read_finite("low", "0")
     Traceback (most recent call last):
     TypeError: low must be a finite number, got a value of type str
-
-    Guarantee: none needed; public inputs only.
     """
     if isinstance(value, np.floating):
         value = Decimal(str(value))  # what it prints as, in its own precision
@@ -340,8 +313,6 @@ class Terms:
     ...     Terms(sensitivity=1, epsilon=0.5, monotone=True).rate,
     ... )
     (Fraction(1, 4), Fraction(1, 2))
-
-    Guarantee: none needed; public inputs only.
     """
 
     sensitivity: Fraction
@@ -404,10 +375,7 @@ class Terms:
 
 
 def read_flag(name: str, value: object) -> bool:
-    """Read True or False, and nothing that only looks like it.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Read True or False, and nothing that only looks like it."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got a value of type {type(value).__name__}")
     return value

@@ -110,19 +110,13 @@ class Stream:
             }
 
     def choose(self) -> Any:
-        """Return the winner: its number, or the candidate itself if the chunks brought them along.
-
-        Guarantee: as stated for the stream; this is the release.
-        """
+        """Return the winner: its number, or the candidate if the chunks brought them."""
         if self._open().k != 1:
             raise TypeError("this stream chooses several candidates: call choose_many()")
         return self.choose_many()[0]
 
     def choose_many(self) -> list[Any]:
-        """Return the k first, best first; a list of one for k = 1.
-
-        Guarantee: as stated for the stream; this is the release.
-        """
+        """Return the k first, best first; a list of one for k = 1."""
         self._check_process()
         with self._lock:
             return self._choose()
@@ -188,10 +182,7 @@ def open_stream(kind: Kind, rate: Number, k: Integer = 1) -> Stream:
 
 
 def score_block(scores: object) -> Array:
-    """Return scores as an array that a race takes: int64, uint64, float64 or exact fractions.
-
-    Guarantee: none needed; what it returns is as private as what it takes.
-    """
+    """Return scores as an array that a race takes: int64, uint64, float64 or exact fractions."""
     read = read_scores(scores)
     if isinstance(read, list):
         exact = np.empty(len(read), dtype=object)

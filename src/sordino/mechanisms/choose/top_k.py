@@ -135,10 +135,7 @@ class JointTopK:
         return f"JointTopK({text})"
 
     def release(self, scores: object) -> list[int]:
-        """Return the indices of k different candidates, best first.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
-        """
+        """Return the indices of k different candidates, best first."""
         counts = read_enough(scores, self.k)
         values, unit = _whole_numbers(counts)
         return draw_tuple(values, self.k, self.rate * unit, system())
@@ -171,7 +168,7 @@ class JointTopK:
         ... )
         51.737511327640455
 
-        Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+        Rounded up, from certified balls.
         """
         level, many = confidence_level(confidence), positive_whole("candidates", candidates)
         check_k(many, self.k)
@@ -183,38 +180,26 @@ class JointTopK:
 
 
 def decay(x: Fraction) -> float:
-    """Return exp(-x) as a double.
-
-    Guarantee: none needed; what it returns is as private as what it takes.
-    """
+    """Return exp(-x) as a double."""
     return math.exp(-float(min(x, Fraction(1000))))
 
 
 def read_enough(scores: object, k: int) -> npt.NDArray[Any]:
-    """Return scores as an array, of which there must be at least k.
-
-    Guarantee: none needed; what it returns is as private as what it takes.
-    """
+    """Return scores as an array, of which there must be at least k."""
     array = score_block(scores)
     check_k(array.size, k)
     return array
 
 
 def check_k(candidates: int, k: int) -> None:
-    """Refuse to choose more candidates than there are.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse to choose more candidates than there are."""
     if k > candidates:
         there = "is only 1 candidate" if candidates == 1 else f"are only {candidates} candidates"
         raise ValueError(f"k is {k}, but there {there}; choose fewer")
 
 
 def check_few(candidates: int, k: int) -> None:
-    """Refuse to list more probabilities than fit.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Refuse to list more probabilities than fit."""
     if math.perm(candidates, k) > MOST_TUPLES:
         raise ValueError(
             f"there are too many ordered choices of {k} among {candidates} candidates to list all "
@@ -320,19 +305,13 @@ class TopK:
         return self.terms.monotone
 
     def release(self, scores: object) -> list[int]:
-        """Return the indices of k different candidates, best first.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
-        """
+        """Return the indices of k different candidates, best first."""
         race = Race("gumbel", self.rate, self.k)
         race.add(read_enough(scores, self.k), system())
         return [runner.index for runner in race.leaders]
 
     def stream(self) -> Stream:
-        """Return a stream that takes the scores in chunks; its choice is one release.
-
-        Guarantee: as stated for the mechanism, once for each stream that chooses.
-        """
+        """Return a stream that takes the scores in chunks; its choice is one release."""
         return Stream(Race("gumbel", self.rate, self.k))
 
     def probabilities(self, scores: object) -> dict[tuple[int, ...], float]:
@@ -371,7 +350,7 @@ class TopK:
         >>> TopK(k=1, sensitivity=1, epsilon=0.5).accuracy(confidence=0.99, candidates=100)
         36.760958801076725
 
-        Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+        Rounded up, from certified balls.
         """
         level, many = confidence_level(confidence), positive_whole("candidates", candidates)
         check_k(many, self.k)
@@ -405,8 +384,9 @@ def top_k(
     Traceback (most recent call last):
     ValueError: k is 3, but there are only 2 candidates; choose fewer
 
-    Guarantee: as for TopK and JointTopK, for one release. The candidates must be fixed beforehand,
-        without looking at the data.
+    The candidates must be fixed beforehand, without looking at the data.
+
+    Guarantee: as for TopK and JointTopK, for one release.
     """
     mechanism: TopK | JointTopK
     if method == "joint":

@@ -64,10 +64,7 @@ class OptimalLaw:
         return _ends(self.epsilon, self.delta)[1]
 
     def ball(self, n: int) -> Ball:
-        """Return the probability as a certified ball.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability as a certified ball."""
         turn, last = _ends(self.epsilon, self.delta)
         if n <= 0:
             return ball(0)
@@ -78,10 +75,7 @@ class OptimalLaw:
         return 1 - _missing(self.epsilon, self.delta, turn, n)
 
     def probability(self, n: int) -> float:
-        """Return the probability that a key is kept that n units have.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that a key is kept that n units have."""
         if n <= 0 or n > self.last:
             return float(n > 0)
         if n == 1:
@@ -89,10 +83,7 @@ class OptimalLaw:
         return min(round_up(lambda: self.ball(n)), 1.0)
 
     def count_for(self, probability: Fraction, *, lowest: int = 1) -> int:
-        """Return the least n that is kept with at least this probability.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the least n that is kept with at least this probability."""
 
         def reaches(n: int) -> bool:
             if n == 1:
@@ -123,10 +114,7 @@ class OptimalLaw:
         return kept
 
     def keeps(self, n: int, word: int, bits: Bits) -> bool:
-        """Decide one key by certified arithmetic; ``word`` has the first 64 bits of the draw.
-
-        Guarantee: as for draw.
-        """
+        """Decide one key by certified arithmetic; ``word`` has the first 64 bits of the draw."""
         number = LazyUniform(word, WORD_BITS, bits)
         return number.below(lambda width: enclose(lambda: self.ball(n), width))
 
@@ -246,34 +234,22 @@ class LaplaceNoise:
     eta: Fraction
 
     def tail(self, start: int) -> Ball:
-        """Return the probability that the noise is at least ``start``.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is at least ``start``."""
         ratio = (-ball(self.eta)).exp()
         if start > 0:
             return (-ball(start * self.eta)).exp() / (1 + ratio)
         return 1 - (-ball((1 - start) * self.eta)).exp() / (1 + ratio)
 
     def mass(self, place: int) -> Ball:
-        """Return the probability that the noise is ``place``.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is ``place``."""
         return (ball(self.eta) / 2).tanh() * (-ball(abs(place) * self.eta)).exp()
 
     def mean_size(self) -> Ball:
-        """Return the mean of the size of the noise, whatever its sign.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the mean of the size of the noise, whatever its sign."""
         return 1 / ball(self.eta).sinh()
 
     def second_moment(self) -> Ball:
-        """Return the variance of the noise, whose mean is 0.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the variance of the noise, whose mean is 0."""
         return 1 / (2 * (ball(self.eta) / 2).sinh() ** 2)
 
     def sampler(self) -> Sampler:
@@ -294,31 +270,19 @@ class GaussianNoise:
     variance: Fraction
 
     def tail(self, start: int) -> Ball:
-        """Return the probability that the noise is at least ``start``.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is at least ``start``."""
         return tail(self.variance, start) / total(self.variance)
 
     def mass(self, place: int) -> Ball:
-        """Return the probability that the noise is ``place``.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that the noise is ``place``."""
         return (-ball(place * place / (2 * self.variance))).exp() / total(self.variance)
 
     def mean_size(self) -> Ball:
-        """Return the mean of the size of the noise, whatever its sign.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the mean of the size of the noise, whatever its sign."""
         return mean_size(self.variance)
 
     def second_moment(self) -> Ball:
-        """Return the variance of the noise, whose mean is 0.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the variance of the noise, whose mean is 0."""
         return second_moment(self.variance)
 
     def sampler(self) -> Sampler:
@@ -343,17 +307,11 @@ class Threshold:
     least: int
 
     def probability(self, n: int) -> float:
-        """Return the probability that n passes, rounded up.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that n passes, rounded up."""
         return min(round_up(lambda: self.noise.tail(self.least - n)), 1.0)
 
     def count_for(self, share: Fraction, *, lowest: int = 0) -> int:
-        """Return the least n that is certain to pass with at least this probability.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the least n that is certain to pass with at least this probability."""
 
         def reaches(n: int) -> bool:
             return is_positive(lambda: self.noise.tail(self.least - n) - ball(share))

@@ -51,10 +51,7 @@ _SCALARS = "biufUSO"  # kinds of arrays whose entries Python has types of its ow
 
 
 def read_keys(keys: object) -> list[Any]:
-    """Return the keys one by one, none changed because of another one.
-
-    Guarantee: none needed; private, as the data is.
-    """
+    """Return the keys one by one, none changed because of another one."""
     if isinstance(keys, np.ndarray):
         if keys.ndim != 1 or isinstance(keys, np.ma.MaskedArray):
             raise TypeError(_ONE_COLUMN)
@@ -72,8 +69,6 @@ def place(key: object) -> Place:
 
     >>> sorted(["b", 2, 1.5, "a", (2, "x")], key=place)
     [1.5, 2, 'a', 'b', (2, 'x')]
-
-    Guarantee: none needed; a function of this key alone.
     """
     kind = f"{type(key).__module__}.{type(key).__qualname__}"
     if isinstance(key, tuple):
@@ -228,8 +223,6 @@ class KeySelection:
         Returns booleans for "optimal"; otherwise Selected, booleans and the noisy counts of the
         keys that are kept. Both have an entry for each key, kept or not: hand on the kept keys
         alone, in an order that does not come from the data, such as their alphabetical one.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         numbers = _read_counts(counts)
         if isinstance(self._rule, OptimalLaw):
@@ -237,19 +230,13 @@ class KeySelection:
         return _pass(self._rule, numbers)
 
     def probability(self, n: Integer) -> float:
-        """Return the probability that a key is kept that n units have, rounded up.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability that a key is kept that n units have, rounded up."""
         if not is_integer(n) or n < 0:
             raise ValueError("n must be a whole number of units that is not negative")
         return self._rule.probability(int(n)) if n else 0.0
 
     def count_for(self, probability: Number) -> int:
-        """Return how many units a key needs to be kept with at least this probability.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return how many units a key needs to be kept with at least this probability."""
         share = positive("probability", probability)
         if share > 1 or (share == 1 and self.method != "optimal"):
             bound = "at most 1" if self.method == "optimal" else "below 1"

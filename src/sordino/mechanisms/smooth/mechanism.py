@@ -171,9 +171,6 @@ class Smooth:
 
         Floats mean exactly the binary numbers that they are. A result beyond the largest double
         becomes the largest double.
-
-        Guarantee: as stated for the mechanism, if ``smooth_bound`` was computed from the data as a
-            bound that is smooth for ``beta``; each release costs the loss once more.
         """
         exact, bound = _private(value), _private(smooth_bound)
         if bound < 0:
@@ -192,8 +189,6 @@ class Smooth:
 
         The smooth bound is private, so no half-width is public but this multiple of it. Rounding
         adds half a step.
-
-        Guarantee: none needed; public inputs only.
         """
         return half_width(self.noise, self.scale_factor, confidence_level(confidence))
 

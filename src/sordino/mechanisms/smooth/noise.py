@@ -20,10 +20,7 @@ NO_TEXTBOOK = "there are no textbook constants for {0} noise; use calibration='e
 
 
 class Textbook(Protocol):
-    """A noise whose constants are in textbooks too.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """A noise whose constants are in textbooks too."""
 
     def textbook(
         self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
@@ -36,8 +33,6 @@ class Noise(Protocol):
     """A symmetric law on the real line that hides a value moved by S and a scale moved by e**beta.
 
     What is released is value + factor * S * Z with Z from this law.
-
-    Guarantee: none needed; public inputs only.
     """
 
     @property
@@ -62,10 +57,7 @@ Fitted = tuple[Noise, Fraction]
 
 
 def upwards(formula: Callable[[], Ball]) -> Fraction:
-    """Return a short decimal that is at least the value of a formula.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a short decimal that is at least the value of a formula."""
     found = round_up(formula)
     if math.isinf(found):
         raise ValueError("epsilon is too small for this noise")
@@ -73,28 +65,19 @@ def upwards(formula: Callable[[], Ball]) -> Fraction:
 
 
 def downwards(formula: Callable[[], Ball]) -> Fraction:
-    """Return a short decimal that is at most the value of a formula.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a short decimal that is at most the value of a formula."""
     return -upwards(lambda: -formula())
 
 
 def two_sided(z: Ball, tail: Ball) -> Ball:
-    """Return the probability of a number below z, from that of one below -abs(z).
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return the probability of a number below z, from that of one below -abs(z)."""
     if z > 0:
         return 1 - tail
     return tail if z <= 0 else tail.union(1 - tail)
 
 
 def half_width(noise: Noise, factor: Fraction, confidence: Fraction) -> float:
-    """Return a half-width that factor * Z keeps to with this confidence, rounded up.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a half-width that factor * Z keeps to with this confidence, rounded up."""
     tail = (1 + confidence) / 2
 
     def covers(width: Fraction) -> bool:
@@ -126,17 +109,11 @@ class CauchyNoise:
 
     @property
     def name(self) -> str:
-        """The word that stands for this noise.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """The word that stands for this noise."""
         return "cauchy"
 
     def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Choose beta."""
         if delta:
             raise ValueError(NO_DELTA.format("Cauchy"))
         if beta is None:
@@ -144,10 +121,7 @@ class CauchyNoise:
         return self, beta
 
     def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up.
-
-        Guarantee: as for the class.
-        """
+        """Return the least scale factor for this loss, rounded up."""
         if delta:
             raise ValueError(NO_DELTA.format("Cauchy"))
         if beta >= epsilon:
@@ -165,10 +139,7 @@ class CauchyNoise:
     def textbook(
         self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
     ) -> tuple[Fraction, Fraction]:
-        """Return beta and the factor 6 / epsilon of Nissim, Raskhodnikova and Smith.
-
-        Guarantee: as for the class, with less than a quarter of epsilon spent.
-        """
+        """Return beta and the factor 6 / epsilon of Nissim, Raskhodnikova and Smith."""
         if delta:
             raise ValueError(NO_DELTA.format("Cauchy"))
         if beta is None:
@@ -178,10 +149,7 @@ class CauchyNoise:
         return beta, 6 / epsilon
 
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability of a number below z."""
         return z.atan() / pi() + ball(Fraction(1, 2))
 
 
@@ -214,27 +182,18 @@ class LaplaceNoise:
 
     @property
     def name(self) -> str:
-        """The word that stands for this noise.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """The word that stands for this noise."""
         return "laplace"
 
     def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Choose beta."""
         _check(delta)
         if beta is None:
             beta = downwards(lambda: _in_textbooks(epsilon, delta).log1p())
         return self, beta
 
     def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up.
-
-        Guarantee: as for the class.
-        """
+        """Return the least scale factor for this loss, rounded up."""
         _check(delta)
 
         def ratio() -> Ball:
@@ -288,10 +247,7 @@ class LaplaceNoise:
         return beta, factor
 
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability of a number below z."""
         tail = (-abs(z)).exp() / 2
         return two_sided(z, tail)
 
@@ -341,17 +297,11 @@ class LomaxNoise:
 
     @property
     def name(self) -> str:
-        """The word that stands for this noise.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """The word that stands for this noise."""
         return "lomax"
 
     def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta and the shape.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Choose beta and the shape."""
         if delta:
             raise ValueError(NO_DELTA.format("Lomax"))
         if beta is None:
@@ -361,10 +311,7 @@ class LomaxNoise:
         return (self if self.shape is not None else LomaxNoise(shape=epsilon / beta)), beta
 
     def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up.
-
-        Guarantee: as for the class.
-        """
+        """Return the least scale factor for this loss, rounded up."""
         if delta:
             raise ValueError(NO_DELTA.format("Lomax"))
         shape = self._shape()
@@ -382,10 +329,7 @@ class LomaxNoise:
         return max(upwards(at_rest), upwards(at_beta))
 
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Return the probability of a number below z."""
         tail = (-ball(self._shape()) * abs(z).log1p()).exp() / 2
         return two_sided(z, tail)
 
@@ -441,10 +385,7 @@ class PowerNoise:
 
     @property
     def name(self) -> str:
-        """The word that stands for this noise.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """The word that stands for this noise."""
         return "power"
 
     @property
@@ -453,19 +394,13 @@ class PowerNoise:
         return max(Fraction(1), self.gamma - 1)
 
     def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Choose beta."""
         if delta:
             raise ValueError(NO_DELTA.format("Power"))
         return self, epsilon / (2 * self._stretch) if beta is None else beta
 
     def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up.
-
-        Guarantee: as for the class.
-        """
+        """Return the least scale factor for this loss, rounded up."""
         if delta:
             raise ValueError(NO_DELTA.format("Power"))
         if self._stretch * beta >= epsilon:
@@ -493,10 +428,7 @@ class PowerNoise:
     def textbook(
         self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
     ) -> tuple[Fraction, Fraction]:
-        """Return beta and the factor 2 (gamma + 1) / epsilon, as for Cauchy noise 6 / epsilon.
-
-        Guarantee: as for the class, with a part of epsilon that is not spent.
-        """
+        """Return beta and the factor 2 (gamma + 1) / epsilon, as for Cauchy noise 6 / epsilon."""
         if delta:
             raise ValueError(NO_DELTA.format("Power"))
         factor = 2 * (self.gamma + 1) / epsilon
@@ -512,8 +444,6 @@ class PowerNoise:
         """Return the probability of a number below z.
 
         The tail beyond abs(z) is an incomplete beta function at 1 / (1 + abs(z)**gamma).
-
-        Guarantee: none needed; public inputs only.
         """
         if z == 0:
             return ball(Fraction(1, 2))
@@ -565,26 +495,17 @@ class StudentNoise:
 
     @property
     def name(self) -> str:
-        """The word that stands for this noise.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """The word that stands for this noise."""
         return "student"
 
     def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta.
-
-        Guarantee: none needed; public inputs only.
-        """
+        """Choose beta."""
         if delta:
             raise ValueError(NO_DELTA.format("Student's t"))
         return self, epsilon / (2 * self.degrees) if beta is None else beta
 
     def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up.
-
-        Guarantee: as for the class.
-        """
+        """Return the least scale factor for this loss, rounded up."""
         if delta:
             raise ValueError(NO_DELTA.format("Student's t"))
         d = self.degrees
@@ -605,8 +526,6 @@ class StudentNoise:
         """Return the probability of a number below z.
 
         With the angle t of the tangent z / sqrt(d) it is a finite sum of powers of cos(t)**2.
-
-        Guarantee: none needed; public inputs only.
         """
         d = self.degrees
         square = d / (d + z * z)

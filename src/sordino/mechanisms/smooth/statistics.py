@@ -78,10 +78,7 @@ def quantile(
     floor: Number | None = None,
     clamp: bool = True,
 ) -> float:
-    """Release the value of a public rank, from 1 for the least one.
-
-    Guarantee: as for median.
-    """
+    """Release the value of a public rank, from 1 for the least one."""
     place = ranks.at_rank(rank)
     made = _mechanism(
         bounds, clamp=clamp, noise=noise, epsilon=epsilon, delta=delta, beta=beta,
@@ -107,8 +104,6 @@ def maximum(
 
     One record can always raise it to the upper bound, so the noise is as wide as what is missing to
     that bound, and more: a bound far above the data makes this useless.
-
-    Guarantee: as for median.
     """
     made = _mechanism(
         bounds, clamp=clamp, noise=noise, epsilon=epsilon, delta=delta, beta=beta,
@@ -135,8 +130,6 @@ def trimmed_mean(
 
     The default step is made for the range of the values; the mean of many records moves by much
     less, and a smaller ``step`` may be wanted.
-
-    Guarantee: as for median, for values rounded to 2**-52 of the larger bound.
     """
     made = _mechanism(
         bounds, clamp=clamp, noise=noise, epsilon=epsilon, delta=delta, beta=beta,
@@ -218,10 +211,7 @@ def _mechanism(
 
 
 def default_step(span: Fraction) -> Fraction:
-    """Return a power of two that is at most 2**-30 of a range, and more than half of that.
-
-    Guarantee: none needed; public inputs only.
-    """
+    """Return a power of two that is at most 2**-30 of a range, and more than half of that."""
     _, exponent = math.frexp(float(span))
     return Fraction(2) ** (exponent - 1 - _STEP_BITS)
 

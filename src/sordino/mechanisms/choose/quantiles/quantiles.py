@@ -164,8 +164,6 @@ class Quantiles:
 
         A larger quantile never gets a smaller point. With ``counts`` the values are distinct, or
         buckets, and stand for so many records each.
-
-        Guarantee: as stated for the mechanism; each release costs the loss once more.
         """
         records = read_records(self.interval, values, counts)
         if self.method == "recursive":
@@ -221,7 +219,7 @@ class Quantiles:
         It holds for every data set. ``records`` is how many there are, at most; the bound for
         "recursive" is smaller the fewer they are, up to 2**39.
 
-        Guarantee: none needed; public inputs only. Proof: docs/proofs/quantiles.md, theorem 6.
+        Proof: docs/proofs/quantiles.md, theorem 6.
         """
         failure = 1 - confidence_level(confidence)
         most = MOST_RECORDS if records is None else positive_whole("records", records)

@@ -55,7 +55,7 @@ def joint_spread(quantiles: Sequence[Fraction], neighbours: Relation) -> Fractio
     >>> joint_spread(quartiles, "add_remove"), joint_spread(quartiles, "replace_one")
     (Fraction(3, 2), Fraction(2, 1))
 
-    Guarantee: none needed; public inputs only. Proof: docs/proofs/quantiles.md, theorems 2 and 3.
+    Proof: docs/proofs/quantiles.md, theorems 2 and 3.
     """
     one_sided = len(quantiles) == 1 and quantiles[0] in (0, 1)
     if neighbours == "replace_one":
@@ -220,8 +220,6 @@ class Node:
     """A quantile, the quantiles whose cuts bound its slab, and those found on either side later.
 
     ``share`` is the part of the records of the slab that is wanted before it.
-
-    Guarantee: none needed; public inputs only.
     """
 
     index: int
@@ -255,8 +253,6 @@ def plan(quantiles: Sequence[Fraction]) -> Node:
     >>> deciles = plan([Fraction(k, 10) for k in range(1, 10)])
     >>> deciles.index, deciles.share, deciles.depth
     (4, Fraction(1, 2), 4)
-
-    Guarantee: none needed; public inputs only.
     """
     found = _grow(quantiles, 0, len(quantiles), None, None)
     if found is None:
@@ -291,7 +287,7 @@ def spread_of(share: Fraction) -> Fraction:
     >>> spread_of(Fraction(1, 2)), spread_of(Fraction(1, 4)), spread_of(Fraction(0))
     (Fraction(1, 1), Fraction(3, 2), Fraction(1, 1))
 
-    Guarantee: none needed; public inputs only. Proof: docs/proofs/quantiles.md, theorem 2.
+    Proof: docs/proofs/quantiles.md, theorem 2.
     """
     return Fraction(1) if share in (0, 1) else 2 * max(share, 1 - share)
 
@@ -329,8 +325,7 @@ def rank_errors(
 ) -> list[Fraction]:
     """Return for each quantile how far its rank can be off, all at once but for this failure.
 
-    Guarantee: none needed; public inputs only. Rounded up, from certified balls. Proof:
-    docs/proofs/quantiles.md, theorem 6.
+    Rounded up, from certified balls. Proof: docs/proofs/quantiles.md, theorem 6.
     """
     nodes = list(root.walk())
     each = failure / len(nodes)
@@ -350,7 +345,7 @@ def rank_errors(
 def tail(others: Fraction, rate: Fraction, failure: Fraction) -> Fraction:
     """Return how far behind a draw can be but for this failure, if the others weigh so much.
 
-    Guarantee: none needed; public inputs only. Rounded up, from certified balls.
+    Rounded up, from certified balls.
     """
     odds = others * (1 - failure) / failure
     if odds <= 1:
@@ -364,8 +359,6 @@ def typical_error(root: Node, price: Fraction) -> float:
     A rank is then off by a sum of independent Laplace variables, one for each cut that bounds its
     slab and those before. Their mean size is that of one of them, 0.707 standard deviations, or of
     a normal variable, 0.798, or between the two.
-
-    Guarantee: none needed; public inputs only.
     """
     nodes = list(root.walk())
     parts: dict[int | None, list[float]] = {None: [0.0] * len(nodes)}
