@@ -115,12 +115,12 @@ if TYPE_CHECKING:
         compose,
         losses,
     )
+    from sordino.privacy.theorems.explain import explain_composition
     from sordino.randomness.hashing import fresh_secret
     from sordino.sensitivity import Neighbours, Units, why
     from sordino.sensitivity.neighbours import add_remove, replace_one
     from sordino.session import Session, table
     from sordino.session import open_catalog as open  # noqa: A004 - so.open reads best
-    from sordino.theorems.explain import explain_composition
 else:
     _HOMES = {
         "sordino.answer": ("Answer",),
@@ -146,7 +146,7 @@ else:
         "sordino.contributions.bounding": ("bound_contributions",),
         "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
         "sordino.session": ("Session", "open", "table"),
-        "sordino.theorems.explain": ("explain_composition",),
+        "sordino.privacy.theorems.explain": ("explain_composition",),
         "sordino": ("dbapi", "local", "sensitivity", "theorems"),
     }  # fmt: skip
     _NAMES = {"open": "open_catalog"}  # inside the package the built-in keeps its name

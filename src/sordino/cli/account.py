@@ -14,7 +14,7 @@ from sordino.cli.expression import read_losses
 from sordino.cli.shown import console_for
 from sordino.numbers.rational import decimal_of
 from sordino.privacy.loss import Loss, compose
-from sordino.theorems.explain import Explanation, explain_composition
+from sordino.privacy.theorems.explain import Explanation, explain_composition
 
 
 def account(text: str, *, delta: str, as_json: bool, plot: Path | None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sordino.privacy.loss import Loss
-from sordino.theorems.explain import Explanation, explain_composition
+from sordino.privacy.theorems.explain import Explanation, explain_composition
 
 _POINTS = 12
 _COLOURS = ["#b0b0b0", "#d98c3f", "#5b8fc7", "#8a6bb8", "#c75b7a", "#6b8e3f", "#1b7f5c"]

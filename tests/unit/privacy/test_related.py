@@ -7,7 +7,7 @@ from sordino import Quantiles
 from sordino.privacy import losses
 from sordino.privacy.loss import loss_from_json, loss_to_json
 from sordino.privacy.related import Related
-from sordino.theorems.explain import explain_composition
+from sordino.privacy.theorems.explain import explain_composition
 
 
 def test_losses_stated_for_different_relations_do_not_compose() -> None:

@@ -11,8 +11,8 @@ from sordino.privacy import losses
 from sordino.privacy.fit import calibrate
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.loss import Loss
-from sordino.theorems.explain import explain_composition
-from sordino.theorems.optimal import optimal
+from sordino.privacy.theorems.explain import explain_composition
+from sordino.privacy.theorems.responses import optimal
 
 
 def sampled(sigma: float, rate: float) -> Loss:

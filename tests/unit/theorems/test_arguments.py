@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sordino import theorems
-from sordino.theorems.arguments import read_delta, rounded
+from sordino.privacy.theorems.arguments import read_delta, rounded
 
 STEPS: dict[str, Any] = {"epsilon": 0.1, "times": 10, "at_delta": 1e-6}
 PUBLIC = [getattr(theorems, name) for name in theorems.__all__]

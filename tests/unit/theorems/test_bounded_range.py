@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 
+from sordino.privacy.theorems import ranges as search
 from sordino.theorems import (
     bounded_range,
     bounded_range_delta,
@@ -20,7 +21,6 @@ from sordino.theorems import (
     pure_to_rho,
     rho_to_delta,
 )
-from sordino.theorems import range_search as search
 from tests.unit.theorems.reference import (
     Pair,
     Real,

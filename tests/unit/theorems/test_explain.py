@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-import sordino as so
 from sordino.privacy import losses
-from sordino.theorems.explain import explain_composition
+from sordino.privacy.theorems.explain import Explanation, explain_composition
 
 
-def rows(explanation: so.theorems.explain.Explanation) -> dict[str, float]:
+def rows(explanation: Explanation) -> dict[str, float]:
     return {row.theorem: row.epsilon for row in explanation.rows}
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sordino.numbers.balls import round_up
 from sordino.privacy.subsets import exact_profile, subset_sums
-from sordino.theorems import optimal, responses
-from sordino.theorems.lies import count_lies
-from sordino.theorems.responses import listed, on_grid
+from sordino.privacy.theorems import responses
+from sordino.privacy.theorems.responses import count_lies, listed, on_grid
+from sordino.theorems import optimal
 
 Steps = dict[Fraction, int]
 STEPS = st.dictionaries(

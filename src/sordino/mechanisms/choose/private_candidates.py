@@ -19,17 +19,17 @@ from sordino.numbers.rational import Number, brief, is_integer, positive, probab
 from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
-from sordino.randomness.entropy import system
-from sordino.randomness.repetitions import draw_negative_binomial, draw_poisson
-from sordino.theorems.arguments import one_of, read_signed
-from sordino.theorems.renyi import renyi_to_epsilon
-from sordino.theorems.selection import (
+from sordino.privacy.theorems.arguments import one_of, read_signed
+from sordino.privacy.theorems.conversions import renyi_to_epsilon
+from sordino.privacy.theorems.selection import (
     expected_runs as mean_runs,
 )
-from sordino.theorems.selection import (
+from sordino.privacy.theorems.selection import (
     repeat_and_select_poisson,
     repeat_and_select_renyi,
 )
+from sordino.randomness.entropy import system
+from sordino.randomness.repetitions import draw_negative_binomial, draw_poisson
 
 Distribution: TypeAlias = Literal["geometric", "logarithmic", "negative_binomial", "poisson"]
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from sordino.mechanisms.additive import as_array, written_real
 from sordino.mechanisms.choose.labels import ROWS, counts_rows, labels_of
 from sordino.numbers.rational import Integer, Number, brief, covering, is_integer, positive, written
+from sordino.privacy.theorems.arguments import read_signed
 from sordino.randomness.selection import EachLevels, Floats, Found, Integers, Levels, array_levels
-from sordino.theorems.arguments import read_signed
 
 # One-dimensional int64, uint64 or float64; or exact numbers one by one.
 Scores: TypeAlias = "npt.NDArray[Any] | list[Fraction]"

@@ -48,9 +48,9 @@ from sordino.privacy.leaf import Relation
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
 from sordino.privacy.related import RELATIONS
+from sordino.privacy.theorems.arguments import one_of
 from sordino.randomness.entropy import system
 from sordino.randomness.selection import by_flips, by_weight
-from sordino.theorems.arguments import one_of
 
 Method: TypeAlias = Literal["single", "joint", "recursive"]
 Mechanism: TypeAlias = Literal["permute_and_flip", "exponential"]

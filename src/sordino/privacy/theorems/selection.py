@@ -17,8 +17,8 @@ from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number, positive, positive_whole, probability
 from sordino.numbers.rounding import reading
 from sordino.privacy.order_search import Curve, ask
-from sordino.theorems.arguments import one_of, read_amount, read_signed, rounded
-from sordino.theorems.renyi import renyi_to_delta
+from sordino.privacy.theorems.arguments import one_of, read_amount, read_signed, rounded
+from sordino.privacy.theorems.conversions import renyi_to_delta
 
 _OTHER_ORDERS = [1.0, *(1 + 2.0 ** (j / 4) for j in range(-24, 81))]
 _DOUBLINGS = 12
