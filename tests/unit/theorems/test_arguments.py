@@ -24,9 +24,10 @@ def test_every_argument_is_named(function: Callable[..., object]) -> None:
     assert kinds == {inspect.Parameter.KEYWORD_ONLY}
 
 
-@pytest.mark.parametrize("thing", PUBLIC, ids=lambda thing: thing.__name__)
-def test_every_theorem_states_its_guarantee(thing: object) -> None:
-    assert "Guarantee:" in (thing.__doc__ or "")
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_every_theorem_states_its_guarantee(function: Callable[..., object]) -> None:
+    no_theorem = function is theorems.expected_runs  # a mean, of public numbers
+    assert no_theorem or "Guarantee:" in (function.__doc__ or "")
 
 
 @pytest.mark.parametrize("times", [0, -1])

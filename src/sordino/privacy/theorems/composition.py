@@ -95,6 +95,8 @@ def azuma_threshold(*, times: Integer, largest: Number, drift: Number = 0, slack
 
     >>> azuma_threshold(times=100, largest=1, slack=0.011108996538242308)
     30.0
+
+    Guarantee: as for azuma.
     """
     steps, most, mean = _read(times, largest, drift)
     extra = read_slack("slack", slack)

@@ -107,6 +107,8 @@ def max_divergence(*, p: Law, q: Law) -> float:
     0.6931471805599454
     >>> max_divergence(p=[0.25, 0.75], q=[0.5, 0.5])
     0.4054651081081644
+
+    Guarantee: as for approximate_max_divergence, with a delta of 0.
     """
     return approximate_max_divergence(p=p, q=q, delta=0)
 
@@ -142,6 +144,8 @@ def kl_divergence(*, p: Law, q: Law) -> float:
     0.14384103622589048
     >>> kl_divergence(p=[0.25, 0.75], q=[0.5, 0.5])
     0.13081203594113697
+
+    Guarantee: as for renyi_divergence, at order 1.
     """
     return renyi_divergence(p=p, q=q, order=1)
 
