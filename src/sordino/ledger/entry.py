@@ -7,7 +7,6 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from types import NoneType
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -28,7 +27,6 @@ __all__ = [
     "first_hash",
     "hash_of",
     "hashed",
-    "new_entry",
     "plain",
     "read_currency",
     "write_currency",
@@ -78,21 +76,13 @@ class Entry(NamedTuple):
 
     @property
     def limits(self) -> tuple[int, int, int | None, int | None, int | None]:
-        """What only an entry of its own changes: the caps, from ``cap`` to ``others_slack``."""
-        return self[13:18]
-
-    @property
-    def own(self) -> tuple[int | None, int | None, int, int, int, int]:
-        """What holds for ``who``, from ``share`` to ``used_slack``."""
-        return self[22:28]
+        """What only an entry of its own changes."""
+        return self.cap, self.cap_slack, self.most, self.others, self.others_slack
 
 
 FIELDS = Entry._fields
 
 _TYPES = {str, int, NoneType}
-
-# What Entry._make does, without counting the fields, which costs as much again.
-new_entry: Callable[[tuple[object, ...]], Entry] = partial(tuple.__new__, Entry)
 
 
 def plain(text: str) -> str:
@@ -129,7 +119,7 @@ def hash_of(entry: Entry, before: str, digest: Digest) -> str:
 
 def hashed(draft: Entry, before: str, digest: Digest) -> Entry:
     """Return an entry with the hash that it has after another one."""
-    return new_entry((*draft[:-1], hash_of(draft, before, digest)))
+    return Entry._make((*draft[:-1], hash_of(draft, before, digest)))
 
 
 def first_hash(identity: str, people: str, currency: str, digest: Digest) -> str:

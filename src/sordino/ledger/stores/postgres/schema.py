@@ -3,28 +3,17 @@
 
 from __future__ import annotations
 
-from sordino.ledger.entry import FIELDS
+from sordino.ledger.stores.protocol import LIMITS, column_definitions
 
-_NULLABLE = ("most", "others", "others_slack", "share", "share_slack")
-_TEXT = ("people", "kind", "at", "who", "by", "why", "plan", "data", "body", "hash")
-_LIMITS = ("cap", "cap_slack", "most", "others", "others_slack")
 _OWN = ("share", "share_slack", "kept", "kept_slack")
 _LETTERS = 'text COLLATE "C"'  # an order that no update of the system changes
-
-
-def _column(name: str) -> str:
-    kind = _LETTERS if name in _TEXT else "bigint"
-    if name in _NULLABLE:
-        return f'"{name}" {kind} CHECK ("{name}" >= 0)'
-    check = "" if name in _TEXT else f' CHECK ("{name}" >= 0)'
-    return f'"{name}" {kind} NOT NULL{check}'
 
 
 def _moved(names: tuple[str, ...], before: str) -> str:
     return " OR ".join(f'new."{name}" IS DISTINCT FROM {before}."{name}"' for name in names)
 
 
-_COLUMNS = ",\n  ".join(map(_column, FIELDS))
+_COLUMNS = column_definitions(text=_LETTERS, number="bigint")
 _CHARGED = """CREATE INDEX entries_charged ON sordino.entries (plan, data, who, people, number)
   WHERE kind = 'charge'"""
 
@@ -102,7 +91,7 @@ BEGIN
   IF new.kind != 'share' AND ({_moved(_OWN, "own")}) THEN
     RAISE EXCEPTION 'only an entry of its own changes the share of an analyst';
   END IF;
-  IF new.kind NOT IN ('open', 'limits') AND ({_moved(_LIMITS, "p")}) THEN
+  IF new.kind NOT IN ('open', 'limits') AND ({_moved(LIMITS, "p")}) THEN
     RAISE EXCEPTION 'only an entry of its own changes the limits';
   END IF;
   unspent := greatest(0, new.kept - new.used);

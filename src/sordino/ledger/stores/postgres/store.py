@@ -13,14 +13,24 @@ from typing import Any, TypeAlias
 from sordino.errors import LedgerError
 from sordino.ledger.entry import FIELDS, Entry
 from sordino.ledger.stores.postgres.schema import GUARDED, MIGRATIONS, SCHEMA
-from sordino.ledger.stores.protocol import compare_and_add
+from sordino.ledger.stores.protocol import COLUMN_NAMES, compare_and_add, entry_of
+
+try:
+    import psycopg
+    from psycopg import errors
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import TransactionStatus
+    from psycopg.types.numeric import Int8Dumper
+except ImportError as missing:
+    raise LedgerError(
+        "a ledger in PostgreSQL needs psycopg: pip install 'sordino[postgres]'"
+    ) from missing
 
 _OPENING = 0x736F7265  # the advisory lock of who opens an id space, with a number from its name
 _LOCK = "SELECT FROM sordino.spaces WHERE people = %s FOR UPDATE"
-_NAMES = ", ".join(f'"{name}"' for name in FIELDS)
-_SELECT = f"SELECT {_NAMES} FROM sordino.entries WHERE "  # noqa: S608 - names of our own
+_SELECT = f"SELECT {COLUMN_NAMES} FROM sordino.entries WHERE "  # noqa: S608 - names of our own
 _INSERT = (
-    f"INSERT INTO sordino.entries ({_NAMES}) "  # noqa: S608 - names of our own
+    f"INSERT INTO sordino.entries ({COLUMN_NAMES}) "  # noqa: S608 - names of our own
     f"VALUES ({', '.join(['%s'] * len(FIELDS))})"
 )
 _LAST = _SELECT + "people = %s ORDER BY number DESC LIMIT 1"
@@ -82,7 +92,7 @@ class PostgresPages:
 
     def last(self, people: str) -> Entry | None:
         """Return the newest entry of an id space."""
-        return _entry(self._one(_LAST, people))
+        return entry_of(self._one(_LAST, people))
 
     def head(self, people: str) -> tuple[int, str] | None:
         """Return the number and the hash of the newest entry of an id space."""
@@ -91,11 +101,11 @@ class PostgresPages:
 
     def last_of(self, people: str, who: str) -> Entry | None:
         """Return the newest charge or share of an analyst in an id space."""
-        return _entry(self._one(_LAST_OF, people, who))
+        return entry_of(self._one(_LAST_OF, people, who))
 
     def entry(self, people: str, number: int) -> Entry | None:
         """Return an entry by its number."""
-        return _entry(self._one(_ENTRY, people, number)) if number <= _LARGEST else None
+        return entry_of(self._one(_ENTRY, people, number)) if number <= _LARGEST else None
 
     def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
         """Return the entries of an id space in their order, without holding them all."""
@@ -105,11 +115,11 @@ class PostgresPages:
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
         """Return the answer to an analyst's newest charge for a plan on a version of the data."""
-        return _entry(self._one(_ASKED, plan, data, who, people))
+        return entry_of(self._one(_ASKED, plan, data, who, people))
 
     def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
         """Return an analyst's newest charge for a plan on a version of the data."""
-        return _entry(self._one(_CHARGED, plan, data, who, people))
+        return entry_of(self._one(_CHARGED, plan, data, who, people))
 
     def analysts(self, people: str) -> list[str]:
         """Return the names of all analysts that entries of an id space are about, sorted."""
@@ -130,7 +140,7 @@ class PostgresPages:
 
     def answer_of(self, charge: Entry) -> Entry | None:
         """Return the answer that a charge has paid for, or None if none was recorded."""
-        return _entry(self._one(_PAID, charge.people, charge.number))
+        return entry_of(self._one(_PAID, charge.people, charge.number))
 
     def bodies(self, people: str) -> int:
         """Return how many answers are kept."""
@@ -170,21 +180,6 @@ class PostgresPages:
         found: list[Any] = self._connection.execute(sql, values).fetchall()
         return found
 
-
-def _entry(row: Any) -> Entry | None:
-    return None if row is None else Entry._make(row)
-
-
-try:
-    import psycopg
-    from psycopg import errors
-    from psycopg.conninfo import conninfo_to_dict
-    from psycopg.pq import TransactionStatus
-    from psycopg.types.numeric import Int8Dumper
-except ImportError as missing:
-    raise LedgerError(
-        "a ledger in PostgreSQL needs psycopg: pip install 'sordino[postgres]'"
-    ) from missing
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
