@@ -136,6 +136,17 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def person_of(people: str) -> str:
+    """Return what one of the people of an id space is called.
+
+    >>> person_of("patients"), person_of("companies"), person_of("people")
+    ('patient', 'company', 'person')
+    """
+    if people.endswith("ies"):
+        return people[:-3] + "y"
+    return people[:-1] if people.endswith("s") and not people.endswith("ss") else "person"
+
+
 def several(count: float, noun: str) -> str:
     """Write how many of something there are, to three digits.
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import duckdb
 import numpy as np
 
-from sordino.catalog.doctor import DEFAULT_ROWS, Finding, Severity, mistake
-from sordino.catalog.model import ROW, Catalog, Column, CsvFile, Limits, Table
+from sordino.catalog.doctor import Finding, Severity, mistake
+from sordino.catalog.model import DEFAULT_ROWS, ROW, Catalog, Column, CsvFile, Limits, Table
 from sordino.catalog.schemas import WORDS, Malformed
 from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.rows import Tables, upward

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino.catalog.model import Catalog, Table
-from sordino.catalog.values import LONGEST_TEXT
+from sordino.catalog.values import CONVERSIONS, LONGEST_TEXT
 from sordino.engine.compile.dialect import quoted
 from sordino.engine.compile.scalars import known_time
 from sordino.engine.compile.text import Writer
@@ -31,13 +31,22 @@ MOMENTS = (*EXACT_MOMENTS, "TIMESTAMP_NS", ZONED_NS)
 NOTHING = "NULL"  # a column without any type
 LONGEST_NUMBER = 1_000  # bytes of text that may be a number
 
+_HELD_AS: dict[Type, tuple[str, ...]] = {
+    Type.INTEGER: (*WHOLE, *UNSIGNED),
+    Type.REAL: BROKEN,
+    Type.TEXT: ("VARCHAR",),
+    Type.BOOLEAN: ("BOOLEAN",),
+    Type.DATE: ("DATE",),
+    Type.TIMESTAMP: MOMENTS,
+}
 _FITS: dict[Type, tuple[str, ...]] = {
-    Type.INTEGER: (*WHOLE, *UNSIGNED, *BROKEN, "BOOLEAN", "VARCHAR"),
-    Type.REAL: (*WHOLE, *UNSIGNED, *BROKEN, "BOOLEAN", "VARCHAR"),
-    Type.TEXT: (*WHOLE, *UNSIGNED, "BOOLEAN", "DATE", *TEXTS),
-    Type.BOOLEAN: ("BOOLEAN", *WHOLE, *UNSIGNED, "VARCHAR"),
-    Type.DATE: ("DATE", *MOMENTS, "VARCHAR"),
-    Type.TIMESTAMP: ("DATE", *MOMENTS, "VARCHAR"),
+    declared: tuple(
+        name
+        for held, names in _HELD_AS.items()
+        if (held, declared) in CONVERSIONS
+        for name in (TEXTS if held is declared is Type.TEXT else names)
+    )
+    for declared in Type
 }
 _FITS_IDS: dict[Type, tuple[str, ...]] = {  # where no two values of the source become one
     Type.INTEGER: _FITS[Type.INTEGER],

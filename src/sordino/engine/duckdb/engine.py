@@ -18,13 +18,14 @@ import duckdb
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
 from sordino.catalog.schemas import Malformed
+from sordino.catalog.values import ARROW_TYPES
 from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.rows import Tables, tables_read
 from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.compile.text import Writer, select
 from sordino.engine.duckdb.connection import BAD_TEXT, Database
 from sordino.engine.duckdb.forks import FORKED, WORK
-from sordino.engine.duckdb.sources import ARROW, narrowed, sources_of, view_name
+from sordino.engine.duckdb.sources import narrowed, sources_of, view_name
 from sordino.engine.duckdb.trial import Trial, columns_of, join_keys, most_matches
 from sordino.engine.owner import tell_owner
 from sordino.engine.protocol import Exact, Progress
@@ -485,7 +486,7 @@ def as_arrow(rows: list[Any], statement: Statement) -> pa.Table:
     """Return tuples as Arrow, in the types that the statement gives."""
     import pyarrow as pa  # pyarrow is loaded where results are
 
-    keys = {f"k{place}": ARROW[kind] for place, kind in enumerate(statement.types)}
+    keys = {f"k{place}": ARROW_TYPES[kind] for place, kind in enumerate(statement.types)}
     wide = frozenset[str]().union(*statement.wide)
     columns = list(zip(*rows, strict=True)) or [()] * len(statement.every)
     arrays = {

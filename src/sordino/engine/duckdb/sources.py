@@ -19,6 +19,7 @@ from typing import Any, assert_never
 import duckdb
 
 from sordino.catalog.model import Catalog, Column, CsvFile, DuckdbTable, Frame, ParquetFile, Table
+from sordino.catalog.values import ARROW_TYPES
 from sordino.engine.compile.dialect import DUCKDB, quoted
 from sordino.engine.compile.text import Writer, select
 from sordino.engine.duckdb.door import Base, check_fit, held_of, id_columns, normal
@@ -115,14 +116,6 @@ def generated(sql: str) -> Iterator[str]:
         depth += part == "("
 
 
-ARROW = {
-    Type.INTEGER: "int64",
-    Type.REAL: "float64",
-    Type.TEXT: "string",
-    Type.BOOLEAN: "bool",
-    Type.DATE: "date32",
-    Type.TIMESTAMP: "timestamp[us]",
-}
 _GLOB = frozenset("*?[")
 LOADING = "loading"  # the name of text while it is turned into the declared types
 
@@ -335,4 +328,6 @@ def _empty(table: Table) -> Any:
     """Return a frame of no rows with the declared types."""
     import pyarrow as pa  # only where there is a CSV file
 
-    return pa.schema([(column.name, ARROW[column.type]) for column in table.columns]).empty_table()
+    return pa.schema(
+        [(column.name, ARROW_TYPES[column.type]) for column in table.columns]
+    ).empty_table()
