@@ -118,7 +118,7 @@ def test_a_statement_is_tried_once(engine: DuckdbEngine, monkeypatch: pytest.Mon
     def run(*_: object) -> None:
         pytest.fail("it was tried again")
 
-    monkeypatch.setattr(engine._trial, "run", run, raising=False)
+    monkeypatch.setattr(engine._dry_run, "run", run, raising=False)
     engine.prepare(COUNT)
 
 

@@ -27,7 +27,7 @@ import duckdb
 
 from sordino.catalog.model import CsvFile
 from sordino.engine.compile.dialect import literal, quoted
-from sordino.engine.duckdb.files import unopened
+from sordino.engine.duckdb.attached import unopened
 from sordino.engine.duckdb.forks import WORK, check_whole, keep_alive
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
 from sordino.errors import CatalogError
