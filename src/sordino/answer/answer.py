@@ -17,9 +17,9 @@ from sordino.ledger.receipt import Receipt
 from sordino.privacy.currency import Price
 from sordino.query.types import Type, Value
 
-Held: TypeAlias = "Value | tuple[Value, ...]"  # a list where several candidates were chosen
+CellValue: TypeAlias = "Value | tuple[Value, ...]"  # a list where several candidates were chosen
 End: TypeAlias = "float | None"
-Kind: TypeAlias = Literal["key", "measure", "diagnostic"]
+ColumnKind: TypeAlias = Literal["key", "measure", "diagnostic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Cell:
     1,204 ± 31
     """
 
-    value: Held
+    value: CellValue
     half_width: End = None
     confidence: float | None = None
     low: End = None
@@ -70,8 +70,8 @@ class Column:
 
     title: str
     type: Type
-    kind: Kind
-    values: tuple[Held, ...]
+    kind: ColumnKind
+    values: tuple[CellValue, ...]
     low: tuple[End, ...] | None = None
     high: tuple[End, ...] | None = None
     confidence: Fraction | None = None

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from sordino.answer.answer import Answer, Column, End, Held, canonical
+from sordino.answer.answer import Answer, CellValue, Column, End, canonical
 from sordino.ledger.receipt import Receipt
 from sordino.privacy.currency import Currency, Price
 from sordino.query.types import Type, Value
@@ -134,13 +134,13 @@ def _column(data: dict[str, Any]) -> Column:
     )
 
 
-def _write(value: Held) -> Any:
+def _write(value: CellValue) -> Any:
     if isinstance(value, tuple):
         return [_write(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _read(value: Any, kind: Type) -> Held:
+def _read(value: Any, kind: Type) -> CellValue:
     if isinstance(value, list):
         return tuple(_read_one(item, kind) for item in value)
     return _read_one(value, kind)

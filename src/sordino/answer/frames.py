@@ -18,7 +18,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from sordino.answer.answer import Column, Held
+from sordino.answer.answer import CellValue, Column
 from sordino.catalog.values import ARROW_TYPES
 from sordino.query.types import Value
 
@@ -82,7 +82,7 @@ def _arrow_type(column: Column) -> Any:
     return pa.list_(kind) if column.listed else kind
 
 
-def fitting(value: Held) -> Value | list[Value]:
+def fitting(value: CellValue) -> Value | list[Value]:
     """Return a value as tables take it; a whole number beyond 64 bits becomes the nearest one."""
     if isinstance(value, tuple):
         return list(value)

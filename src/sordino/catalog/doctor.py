@@ -22,7 +22,7 @@ from sordino.catalog.model import (
     Purse,
     Table,
 )
-from sordino.catalog.schemas import Found, Reader, Schema, lacking, schema_of, separator_of
+from sordino.catalog.schemas import Reader, Schema, SourceColumn, lacking, schema_of, separator_of
 from sordino.catalog.toml import quoted
 from sordino.catalog.values import CONVERSIONS
 from sordino.errors import CatalogError
@@ -192,7 +192,7 @@ def _absent(table: Table, column: Column, schema: Schema) -> Finding:
     )
 
 
-def _fit(table: Table, column: Column, found: Found) -> Iterator[Finding]:
+def _fit(table: Table, column: Column, found: SourceColumn) -> Iterator[Finding]:
     where = f"{table.name}.{column.name}"
     if found.held == "uint64" and column.name == table.unit:
         yield Finding(
@@ -223,9 +223,7 @@ def _fit(table: Table, column: Column, found: Found) -> Iterator[Finding]:
         where,
         f"it is declared as {column.type} and held as {found.held}; values that do not fit are "
         "missing in every answer",
-        "write the files anew, so that all of them hold it alike"
-        if mixed and conversion is not None
-        else hint,
+        hint,
     )
 
 

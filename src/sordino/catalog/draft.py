@@ -19,9 +19,9 @@ from sordino.catalog.checks import about, among
 from sordino.catalog.csv.options import csv_file
 from sordino.catalog.model import ROW, CsvFile, ParquetFile
 from sordino.catalog.schemas import (
-    Found,
     Reader,
     Schema,
+    SourceColumn,
     csv_names,
     kind_of,
     lacking,
@@ -302,7 +302,7 @@ def _csv(plain: CsvFile, name: str, place: str, *, guess_types: bool) -> _Drafte
     return _Drafted(
         name,
         tuple(lines),
-        tuple(Found(column, types[column], "") for column in names),
+        tuple(SourceColumn(column, types[column], "") for column in names),
         lambda column: [column_of(source, column, types[column])],
         untyped=not guess_types,
         guessed=guess_types,
@@ -439,7 +439,7 @@ def _whose(table: _Drafted, wishes: _Wishes) -> list[str]:
     ]
 
 
-def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> str:
+def _column(table: _Drafted, column: SourceColumn, wishes: _Wishes, seen: set[str]) -> str:
     name = key(column.name)
     if not column.name.isprintable() or column.name.casefold() in seen or not column.name.strip():
         return f"# {name}: its name cannot be declared; rename the column to use it"
@@ -461,7 +461,7 @@ def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> 
     return f"{name} = {quoted(column.type)}{_todo(table, column, column.type)}"
 
 
-def _bounded(table: _Drafted, column: Found, ends: tuple[str, str]) -> Type:
+def _bounded(table: _Drafted, column: SourceColumn, ends: tuple[str, str]) -> Type:
     """Return the type of a column with bounds.
 
     Where no schema says that a column is text, where some files hold it as text and others do not,
@@ -487,7 +487,7 @@ def _unit_remark(kind: Type) -> str:
     return "; TODO: declare the ids as text, or rewrite the file with whole numbers"
 
 
-def _todo(table: _Drafted, column: Found, kind: Type) -> str:
+def _todo(table: _Drafted, column: SourceColumn, kind: Type) -> str:
     if table.untyped:
         return "  # TODO: state the type (integer, real, text, boolean, date or timestamp)"
     if found := table.nearly.get(column.name):

@@ -52,7 +52,7 @@ def verify(path: Path, *, anchors: Sequence[Path], receipts: Sequence[str], as_j
         if isinstance(ledger.store, SqliteStore):
             ledger.store.check()
         with _bar() as told:
-            found = verify_all(ledger, told=told)
+            found = verify_all(ledger, progress=told)
     if as_json:
         typer.echo(json.dumps([_as_json(one) for one in found], indent=2))
     else:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from sordino.errors import LedgerError
 from sordino.privacy.currency import ATTO, Currency
 
-Kind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
+EntryKind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
 Digest: TypeAlias = "Callable[[bytes], str]"
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "FIELDS",
     "Digest",
     "Entry",
-    "Kind",
+    "EntryKind",
     "check_plain",
     "digest_with",
     "first_hash",
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
     people: str
     number: int  # from 1, without a gap
-    kind: Kind
+    kind: EntryKind
     at: str  # when, in UTC; the order is that of the numbers
     who: str  # the analyst it concerns; empty for open and limits
     by: str  # who changed a limit, and why

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
-from sordino.ledger.entry import ATTO, Entry, Kind
+from sordino.ledger.entry import ATTO, Entry, EntryKind
 from sordino.ledger.terms import Amount, Caps, Share, Terms
 from sordino.numbers.rational import written
 from sordino.privacy.currency import Currency, Price
@@ -214,7 +214,7 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
 
 def _next(
     last: Entry,
-    kind: Kind,
+    kind: EntryKind,
     note: Note,
     wanted: Wanted,
     after: Own,

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from sordino.catalog.model import Table
-from sordino.catalog.schemas import Found, Reader, Schema, arrow_schema
+from sordino.catalog.schemas import Reader, Schema, SourceColumn, arrow_schema
 from sordino.engine.compile.dialect import quoted
 from sordino.engine.compile.text import select
 from sordino.engine.duckdb.columns import Base, check_fit, held_of
@@ -90,7 +90,7 @@ def views(path: Path) -> tuple[str, ...]:
 
 def _without_types(schema: Schema, computed: frozenset[str]) -> Schema:
     return tuple(
-        Found(found.name, None, "GENERATED") if found.name in computed else found
+        SourceColumn(found.name, None, "GENERATED") if found.name in computed else found
         for found in schema
     )
 

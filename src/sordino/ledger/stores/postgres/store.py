@@ -315,7 +315,7 @@ class PostgresStore:
         try:
             yield
         except (psycopg.Error, UnicodeError) as error:
-            raise LedgerError(f"the ledger {self._place}: {_said(error)}") from error
+            raise LedgerError(f"the ledger {self._place}: {_explanation(error)}") from error
 
     # Opening. -----------------------------------------------------------------------------------
 
@@ -469,7 +469,7 @@ _WORDS: tuple[tuple[type[psycopg.Error], str], ...] = (
 )
 
 
-def _said(error: Exception) -> str:
+def _explanation(error: Exception) -> str:
     """Say what PostgreSQL complains about."""
     if isinstance(error, UnicodeError | psycopg.DataError):
         return "a name or a number cannot be kept; use letters, and no larger numbers"

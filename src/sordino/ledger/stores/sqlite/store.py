@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from threading import RLock, local
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -33,10 +32,10 @@ from sordino.ledger.stores.sqlite.files import (
     inode,
     is_busy,
     is_refused,
+    ledger_error,
     make_file,
     open_file,
     resolved,
-    said,
 )
 from sordino.ledger.stores.sqlite.schema import MIGRATIONS, ROOM, SCHEMA
 
@@ -347,7 +346,7 @@ class SqliteStore:
 
     def _explain(self, error: BaseException | None) -> None:
         if isinstance(error, self._driver.errors):
-            raise said(self.path, error) from error
+            raise ledger_error(self.path, error) from error
 
     def _check_open(self) -> None:
         """Open the file again after a fork; a connection must never be in two processes."""
@@ -458,12 +457,7 @@ class _Transaction:
             raise
         return self._store
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             self._store.end(error)
         except BaseException:
