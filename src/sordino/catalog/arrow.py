@@ -276,7 +276,6 @@ def _floor(array: Any, size: int) -> Any:
 
 
 def _between(array: Any, low: int, high: int) -> Any:
-    """Return whole numbers, those outside of two ends as missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

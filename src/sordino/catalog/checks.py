@@ -176,7 +176,6 @@ def parent_key(table: Table) -> ForeignKey:
 
 
 def _root(made: Catalog, table: Table) -> Table:
-    """Return the table with a unit that foreign keys lead to."""
     seen = {table.name}
     while table.parent is not None:
         table, _ = _parent(made, table)

@@ -77,7 +77,6 @@ def parquet_values(path: Path, name: str) -> list[Any]:
 
 
 def _values(kind: Type, column: Any) -> Iterable[Any]:
-    """Return the distinct values of a column that are of a type."""
     import pyarrow.compute as pc  # pyarrow is loaded only where files are read
 
     if type_of(column.type) is Type.TEXT and kind is not Type.TEXT:

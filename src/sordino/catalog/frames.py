@@ -194,7 +194,6 @@ def _check_known(what: str, entries: Mapping[str, object], names: Iterable[str])
 
 
 def _columns(frame: object) -> dict[str, Any]:
-    """Return the columns of a frame as they are, by name."""
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     pairs: list[tuple[object, Any]]

@@ -283,7 +283,6 @@ class Ledger:
         return body
 
     def _charge_of(self, pages: Pages, last: Entry | None, receipt: Receipt) -> Entry | None:
-        """Return the charge that a receipt is for, or None if there is no such charge."""
         charge = last
         if last is not None and last.number != receipt.number:
             charge = pages.entry(receipt.people, receipt.number)

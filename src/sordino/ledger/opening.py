@@ -55,7 +55,7 @@ def open_store(place: Path | str, *, keyed: bool) -> Store:
     """Open the place where a ledger is kept, or make it."""
     if isinstance(place, Path):
         return SqliteStore(place, keyed=keyed)
-    from sordino.ledger.stores.postgres.store import PostgresStore  # psycopg is an extra
+    from sordino.ledger.stores.postgres import PostgresStore  # psycopg is an extra
 
     return PostgresStore(place, keyed=keyed)
 

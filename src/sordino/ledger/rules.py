@@ -267,5 +267,4 @@ def _next(
 
 
 def _unspent(kept: int, used: int) -> int:
-    """Return what is kept for an analyst and not spent by them."""
     return kept - used if kept > used else 0

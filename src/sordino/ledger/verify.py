@@ -27,7 +27,7 @@ from sordino.ledger.stores.protocol import Pages
 from sordino.ledger.terms import Amount, Caps, Share
 from sordino.privacy.currency import Currency, Price
 
-Progress = Callable[[int, int], None]  # how many entries are done, of how many
+OnProgress = Callable[[int, int], None]  # how many entries are done, of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Verified:
     head: Seen
 
 
-def verify(ledger: Ledger, *, progress: Progress | None = None) -> tuple[Verified, ...]:
+def verify(ledger: Ledger, *, progress: OnProgress | None = None) -> tuple[Verified, ...]:
     """Check a whole ledger, or raise LedgerError that says where it is wrong.
 
     All hashes are computed anew, all sums added up anew by the rules, and every answer is compared

@@ -15,7 +15,7 @@ from sordino.ledger.chain import Chain
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Receipt
 from sordino.ledger.stores.memory import MemoryStore
-from sordino.ledger.stores.postgres.store import PostgresPages
+from sordino.ledger.stores.postgres import PostgresPages
 from sordino.ledger.stores.sqlite import files as sqlite_file
 from sordino.ledger.stores.sqlite import schema as sqlite_schema
 from sordino.ledger.stores.sqlite import store as sqlite

@@ -391,7 +391,6 @@ def _written(file: str) -> int:
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
-    """Return when a file was written, and its size, or None if it is not there."""
     try:
         seen = file.stat()
     except OSError:

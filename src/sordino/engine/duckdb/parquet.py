@@ -367,7 +367,6 @@ def _check_readable(
 
 
 def _top(rows: list[tuple[Any, ...]]) -> list[_Entry]:
-    """Return the columns right below the root, which comes first."""
     entries: list[_Entry] = []
     place = 1
     while place < len(rows):
@@ -614,7 +613,6 @@ def _check_path(said: str, file: str, name: str, columns: list[Any]) -> None:
 
 
 def _check_decimal(said: str, file: str, arrow: Any, columns: list[Any], name: str) -> None:
-    """Refuse decimals of which some could not be read."""
     import pyarrow as pa
 
     stored = next(column for column in columns if column.path == name)

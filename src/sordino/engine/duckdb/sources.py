@@ -161,7 +161,6 @@ def _declared(table: Table) -> list[str]:
 
 
 def _files(table: Table, path: Path) -> list[str]:
-    """Return the files that a path or a pattern names, in a fixed order."""
     if _GLOB & set(str(path)) and not path.exists():
         parts = path.parts
         first = next(place for place, part in enumerate(parts) if _GLOB & set(part))
@@ -229,7 +228,6 @@ def _typed(table: Table, ids: frozenset[str]) -> str:
 
 
 def _empty(table: Table) -> Any:
-    """Return a frame of no rows with the declared types."""
     import pyarrow as pa  # only where there is a CSV file
 
     return pa.schema(

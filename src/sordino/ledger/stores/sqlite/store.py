@@ -125,7 +125,6 @@ class SqliteStore:
                     raise
 
     def read(self) -> _Transaction:
-        """Return the pages as they are at one moment."""
         return _Transaction(self, "BEGIN")
 
     def write(self, people: str) -> _Transaction:
@@ -157,28 +156,23 @@ class SqliteStore:
         return True
 
     def spaces(self) -> dict[str, str]:
-        """Return the currency of every id space that was opened, by its name."""
         found = self._all("SELECT people, currency FROM spaces ORDER BY people")
         if not all(isinstance(text, str) for row in found for text in row):
             raise LedgerError(f"the ledger {self._name!r} is damaged; put the newest copy back")
         return dict(found)
 
     def currency(self, people: str) -> str | None:
-        """Return the currency of an id space, or None if it was not opened."""
         found = self._one("SELECT currency FROM spaces WHERE people = ?", people)
         return None if found is None else found[0]
 
     def add_space(self, people: str, currency: str) -> None:
-        """Begin an id space."""
         self._add("INSERT INTO spaces (people, currency) VALUES (?, ?)", (people, currency))
 
     def last(self, people: str) -> Entry | None:
-        """Return the newest entry of an id space."""
         first = self._first(people)
         return entry_of(self._one(LAST, first, first + ROOM - 1))
 
     def head(self, people: str) -> tuple[int, str] | None:
-        """Return the number and the hash of the newest entry of an id space."""
         first = self._first(people)
         found: tuple[int, str] | None = self._one(HEAD, first, first + ROOM - 1)
         return found
@@ -192,57 +186,47 @@ class SqliteStore:
         return entry_of(self._one(LAST_OF, who, first, first + ROOM - 1))
 
     def entry(self, people: str, number: int) -> Entry | None:
-        """Return an entry by its number."""
         inside = 0 < number < ROOM
         return entry_of(self._one(ENTRY, self._first(people) + number)) if inside else None
 
     def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
-        """Return the entries of an id space in their order, without holding them all."""
         start = self._first(people)
         while rows := self._all(ENTRIES, start + first, start + ROOM - 1, _AT_ONCE):
             yield from map(Entry._make, rows)
             first = rows[-1][1] + 1
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         first = self._first(people)
         return entry_of(self._one(ASKED, plan, first, first + ROOM - 1, who, data))
 
     def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return an analyst's newest charge for a plan on a version of the data."""
         first = self._first(people)
         return entry_of(self._one(CHARGED, plan, first, first + ROOM - 1, who, data))
 
     def analysts(self, people: str) -> list[str]:
-        """Return the names of all analysts that entries of an id space are about, sorted."""
         last = self.last(people)
         named = {who for (who,) in self._all(ANALYSTS) if self.last_of(people, who) is not None}
         return sorted(named | ({last.who} if last is not None and last.who else set()))
 
     def append(self, entry: Entry, body: bytes | None = None) -> None:
-        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         place = self._first(entry.people) + entry.number
         self._add(INSERT, (place, *entry, body))
 
     def body(self, entry: Entry) -> bytes | None:
-        """Return the bytes of the answer that an entry speaks of."""
         place = self._first(entry.people) + entry.number
         found = self._one("SELECT bytes FROM entries WHERE id = ?", place)
         return None if found is None else found[0]
 
     def answer_of(self, charge: Entry) -> Entry | None:
-        """Return the answer that a charge has paid for, or None if none was recorded."""
         first = self._first(charge.people)
         return entry_of(self._one(PAID, charge.plan, charge.number, first, first + ROOM - 1))
 
     def bodies(self, people: str) -> int:
-        """Return how many answers are kept."""
         first = self._first(people)
         asked = "SELECT count(bytes) FROM entries WHERE id BETWEEN ? AND ?"
         return int(self._one(asked, first, first + ROOM - 1)[0])
 
     def total(self) -> tuple[int, int]:
-        """Return how many entries and how many answers there are, whoever they are about."""
         entries, answers = self._one("SELECT count(*), count(bytes) FROM entries")
         return entries, answers
 
