@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 import sordino as so
-from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError, SealedError, Unsupported
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Scan
 from sordino.query.types import Type
 from sordino.session.session import Session
-from tests.engine.engines import RECEIPT, catalog, frame, rows_of, table
+from tests.engine.engines import RECEIPT, catalog, frame, instead, rows_of, table
 
 HELD = pa.table({"who": [1, 2, 3], "a": [1, 2, 3], "r": [0.5, 1.5, 2.5], "t": ["x", "y", "z"]})
 TYPES = {"who": Type.INTEGER, "v": Type.INTEGER}
@@ -76,14 +74,6 @@ def engine() -> Iterator[DuckdbEngine]:
     opened = DuckdbEngine(catalog(table("t", TYPES, held, unit="who")), threads=1)
     yield opened
     opened.close()
-
-
-def instead(engine: DuckdbEngine, patch: pytest.MonkeyPatch, sql: str) -> None:
-    def other(bounded: Bounded, *, salt: int) -> Statement:
-        made = DuckdbEngine.statement(engine, bounded, salt=salt)
-        return replace(made, sql=sql, parameters=())
-
-    patch.setattr(engine, "statement", other, raising=False)
 
 
 BROKEN = "SELECT error('planned') AS s0 FROM t0"

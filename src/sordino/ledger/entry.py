@@ -6,31 +6,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from types import NoneType
 from typing import Literal, NamedTuple, TypeAlias
 
 from sordino.errors import LedgerError
-from sordino.privacy.currency import ATTO, Currency
+from sordino.privacy.currency import Currency
 
 EntryKind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
 Digest: TypeAlias = "Callable[[bytes], str]"
-
-__all__ = [
-    "ATTO",
-    "FIELDS",
-    "Digest",
-    "Entry",
-    "EntryKind",
-    "check_plain",
-    "digest_with",
-    "first_hash",
-    "hash_of",
-    "hashed",
-    "plain",
-    "read_currency",
-    "write_currency",
-]
 
 
 class Entry(NamedTuple):
@@ -139,16 +124,10 @@ def write_currency(currency: Currency) -> str:
 
 def read_currency(text: str) -> Currency:
     """Read what ``write_currency`` wrote."""
-    try:
-        kind, _, order = text.partition(" ")
-        if kind == "renyi":
-            return Currency("renyi", Fraction(order))
-        if kind == "epsilon" and not order:
-            return Currency("epsilon")
-        if kind == "rho" and not order:
-            return Currency("rho")
-        if kind == "gdp" and not order:
-            return Currency("gdp")
-    except (AttributeError, ValueError, ZeroDivisionError):
-        pass
+    for currency in (Currency("epsilon"), Currency("rho"), Currency("gdp")):
+        if text == write_currency(currency):
+            return currency
+    if isinstance(text, str) and text.startswith("renyi "):
+        with suppress(ValueError, ZeroDivisionError):  # and say below what is wrong
+            return Currency("renyi", Fraction(text.removeprefix("renyi ")))
     raise LedgerError(f"the ledger states a currency {text!r}, which there is not")

@@ -9,9 +9,9 @@ from fractions import Fraction
 from itertools import islice
 
 from sordino.ledger import rules
-from sordino.ledger.entry import ATTO, Entry, read_currency
+from sordino.ledger.entry import Entry, read_currency
 from sordino.ledger.ledger import Ledger
-from sordino.privacy.currency import Currency, Price
+from sordino.privacy.currency import ATTO, Currency, Price
 
 _AT_ONCE = 1_000  # entries
 

@@ -16,12 +16,12 @@ from sordino.errors import AnsweredError, BudgetError, LedgerError, UnknownAnaly
 from sordino.ledger import rules
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.chain import Chain
-from sordino.ledger.entry import ATTO, Entry, digest_with, plain, write_currency
+from sordino.ledger.entry import Entry, digest_with, plain, write_currency
 from sordino.ledger.receipt import Receipt, Seen
 from sordino.ledger.rules import Note, Wanted
 from sordino.ledger.stores.protocol import Pages, Store
 from sordino.ledger.terms import NOTHING, Amount, Share, Terms, slack_up
-from sordino.privacy.currency import Price
+from sordino.privacy.currency import ATTO, Price
 from sordino.privacy.loss import Loss
 
 _LONGEST_NAME = 100

@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
-from sordino.ledger.entry import ATTO, Entry, EntryKind
+from sordino.ledger.entry import Entry, EntryKind
 from sordino.ledger.terms import Amount, Caps, Share, Terms
 from sordino.numbers.rational import written
-from sordino.privacy.currency import Currency, Price
+from sordino.privacy.currency import ATTO, Currency, Price
 
 
 class Note(NamedTuple):

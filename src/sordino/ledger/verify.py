@@ -12,7 +12,6 @@ from typing import get_args
 from sordino.errors import BudgetError, LedgerError
 from sordino.ledger import rules
 from sordino.ledger.entry import (
-    ATTO,
     Digest,
     Entry,
     EntryKind,
@@ -25,7 +24,7 @@ from sordino.ledger.receipt import Seen
 from sordino.ledger.rules import Note, Wanted
 from sordino.ledger.stores.protocol import Pages
 from sordino.ledger.terms import Amount, Caps, Share
-from sordino.privacy.currency import Currency, Price
+from sordino.privacy.currency import ATTO, Currency, Price
 
 OnProgress = Callable[[int, int], None]  # how many entries are done, of how many
 
