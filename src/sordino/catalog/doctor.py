@@ -212,7 +212,7 @@ def _fit(table: Table, column: Column, found: SourceColumn) -> Iterator[Finding]
     conversion = None if found.type is None else CONVERSIONS.get((found.type, column.type))
     easy = conversion is not None and not conversion.doubtful
     # Text of some of several files may be anything, and no other type takes in what they hold.
-    mixed = column.type is not Type.TEXT and " or " in found.held and "string" in found.held
+    mixed = column.type is not Type.TEXT and found.is_partly_text
     if easy and not mixed:
         return
     hint = f"declare it as {found.type}" if found.type else "convert it, or leave it out"

@@ -466,7 +466,7 @@ def _bounded(table: _Drafted, column: SourceColumn, ends: tuple[str, str]) -> Ty
     Where no schema says that a column is text, where some files hold it as text and others do not,
     or nearly all of its values have such bounds, it is taken for what has such bounds.
     """
-    if column.type is Type.TEXT and (table.untyped or " or " in column.held):
+    if column.type is Type.TEXT and (table.untyped or column.is_mixed):
         return Type.DATE if _is_day(ends[0]) else Type.REAL
     found = table.nearly.get(column.name)
     if found is not None and found.what == ("dates" if _is_day(ends[0]) else "numbers"):

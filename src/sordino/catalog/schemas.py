@@ -178,12 +178,15 @@ SEPARATORS = ",;\t|"
 class SourceColumn:
     """A column of a source: ``held`` is what the source calls its type.
 
-    ``type`` is None if it has none of the six types, or if the source has no types, as CSV.
+    ``type`` is None if it has none of the six types, or if the source has no types, as CSV. It
+    ``is_mixed`` if several files hold it differently, and ``is_partly_text`` if one has it as text.
     """
 
     name: str
     type: Type | None
     held: str
+    is_mixed: bool = False
+    is_partly_text: bool = False
 
 
 Schema: TypeAlias = "tuple[SourceColumn, ...]"
@@ -261,7 +264,9 @@ def _together(name: str, columns: list[SourceColumn]) -> SourceColumn:
     some = [column for column in columns if column.held != "null"] or columns
     kinds = {column.type for column in some}
     kind = next((wide for narrow, wide in _WIDER if kinds <= narrow), None)
-    return SourceColumn(name, kind, " or ".join(dict.fromkeys(column.held for column in some)))
+    forms = list(dict.fromkeys(column.held for column in some))
+    is_mixed = len(forms) > 1
+    return SourceColumn(name, kind, " or ".join(forms), is_mixed, is_mixed and Type.TEXT in kinds)
 
 
 # What all of some types can be read as. Text is read as any type, and missing where it does not
