@@ -25,6 +25,11 @@ from sordino.engine.duckdb.columns import Base, check_fit, held_of
 from sordino.engine.duckdb.forks import WORK, check_whole
 from sordino.errors import CatalogError
 
+CLOSED: dict[str, Any] = {  # what every database of ours is opened with
+    "python_enable_replacements": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
 _PARTS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|\S""")
 _LOCK = re.compile(r"Conflicting lock is held in (.+?) \(PID (\d+)\)")
 
@@ -107,17 +112,12 @@ READER = Reader(schemas=schemas, views=views, column=column)
 @contextmanager
 def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a file for reading, without a way to any other file."""
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "python_enable_replacements": False,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
     if not path.exists():
         raise CatalogError(f"there is no file {str(path)!r}")
     check_whole()
     with WORK.passing():
         try:
-            connection = duckdb.connect(str(path), read_only=True, config=settings)
+            connection = duckdb.connect(str(path), read_only=True, config=CLOSED)
         except duckdb.Error as error:
             raise unopened(path, error) from None
         try:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sordino.catalog.model import Catalog, Table
 from sordino.catalog.values import CONVERSIONS, LONGEST_TEXT
-from sordino.engine.compile.dialect import quoted
+from sordino.engine.compile.dialect import DUCKDB, quoted
 from sordino.engine.compile.scalars import known_time
 from sordino.engine.compile.text import Writer
 from sordino.errors import CatalogError
@@ -134,6 +134,17 @@ def normal(
             return _boolean(writer, text, held)
         case Type.DATE | Type.TIMESTAMP:
             return known_time(_time(writer, text, kind, held), kind)
+
+
+def typed(table: Table, held: Mapping[str, str], ids: frozenset[str]) -> list[str]:
+    """Return the declared columns in their types; text that is an id stays whole."""
+    writer = Writer(DUCKDB)
+    columns = []
+    for column in table.columns:
+        name, kind = column.name, column.type
+        text = normal(writer, name, kind, held[name], is_id=name in ids, whole=True)
+        columns.append(f"{writer.as_type(text, kind)} AS {quoted(name)}")
+    return columns
 
 
 def _integer(writer: Writer, text: str, held: str, *, is_id: bool) -> str:

@@ -10,20 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any
 
 import duckdb
 
 from sordino.engine.compile.dialect import literal, quoted
 from sordino.engine.compile.text import select
+from sordino.engine.duckdb.attached import CLOSED
 from sordino.engine.duckdb.forks import WORK, check_whole, keep_alive
 
-_SETTINGS: dict[str, Any] = {
-    "python_enable_replacements": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "threads": 1,
-}
 _WORN = 4_000  # statements, after which the database is opened anew, for DuckDB keeps some of each
 _MADE_UP = ("1", "2000-01-01")  # one of them is a value of nearly every type
 
@@ -55,7 +49,7 @@ class DryRun:
                 self._database = database
 
     def _open(self) -> duckdb.DuckDBPyConnection:
-        database = duckdb.connect(config=_SETTINGS)
+        database = duckdb.connect(config=CLOSED | {"threads": 1})
         database.execute("SET enable_external_access = false")
         for name, types in self._columns.items():
             columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in types.items())

@@ -20,8 +20,8 @@ import duckdb
 from sordino.catalog.arrow import plain, type_of
 from sordino.catalog.model import Table
 from sordino.engine.compile.dialect import DUCKDB, literal, quoted
-from sordino.engine.compile.text import Writer, inner, select
-from sordino.engine.duckdb.columns import MOMENTS, Base, check_fit, held_of, normal
+from sordino.engine.compile.text import inner, select
+from sordino.engine.duckdb.columns import MOMENTS, Base, check_fit, held_of, typed
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
@@ -307,14 +307,7 @@ def _names(table: Table) -> list[str]:
 
 
 def _settled(table: Table, view: str, held: Mapping[str, str], ids: frozenset[str]) -> str:
-    """Return a SELECT of the declared types; text stays whole, and is cut where it is no id."""
-    writer = Writer(DUCKDB)
-    chosen = []
-    for column in table.columns:
-        name, kind = column.name, column.type
-        text = normal(writer, name, kind, held[name], is_id=name in ids, whole=True)
-        chosen.append(f"{writer.as_type(text, kind)} AS {quoted(name)}")
-    return select(chosen, inner(view))
+    return select(typed(table, held, ids), inner(view))
 
 
 def _held(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:

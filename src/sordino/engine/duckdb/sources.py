@@ -12,10 +12,9 @@ import duckdb
 
 from sordino.catalog.model import Catalog, Column, CsvFile, DuckdbTable, Frame, ParquetFile, Table
 from sordino.catalog.values import ARROW_TYPES
-from sordino.engine.compile.dialect import DUCKDB, quoted
-from sordino.engine.compile.text import Writer, select
+from sordino.engine.compile.text import select
 from sordino.engine.duckdb.attached import attached_door
-from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, normal
+from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed
 from sordino.engine.duckdb.parquet import ParquetDoor, parquet_door
 from sordino.errors import CatalogError
 from sordino.query.types import Type
@@ -78,7 +77,9 @@ def sources_of(catalog: Catalog) -> Sources:
             case CsvFile(path=path):
                 of[table.name] = tuple(_files(table, path))
                 ids = id_columns(catalog, table)
-                loaded[name] = _csv(table, of[table.name], ids), _typed(table, ids)
+                texts = {column.name: "VARCHAR" for column in table.columns}
+                columns = select(typed(table, texts, ids), LOADING)
+                loaded[name] = _csv(table, of[table.name], ids), columns
                 frames[name] = _empty(table)
             case DuckdbTable(path=path):
                 file = _files(table, path)[0]
@@ -156,10 +157,6 @@ def narrowed(table: Table, held: Any) -> Any:
     return held.select(names)
 
 
-def _declared(table: Table) -> list[str]:
-    return [quoted(column.name) for column in table.columns]
-
-
 def _files(table: Table, path: Path) -> list[str]:
     if _GLOB & set(str(path)) and not path.exists():
         parts = path.parts
@@ -214,17 +211,6 @@ def _check_id_times(table: Table, source: CsvFile, ids: frozenset[str]) -> None:
                 f"column {column.name!r} of table {table.name!r} holds ids, and several texts of a "
                 "format would become one id; declare it as text"
             )
-
-
-def _typed(table: Table, ids: frozenset[str]) -> str:
-    """Return a SELECT of text in the declared types; what does not fit is missing."""
-    writer = Writer(DUCKDB)
-    chosen = []
-    for column in table.columns:
-        is_id = column.name in ids
-        text = normal(writer, column.name, column.type, "VARCHAR", is_id=is_id, whole=True)
-        chosen.append(f"{writer.as_type(text, column.type)} AS {quoted(column.name)}")
-    return select(chosen, LOADING)
 
 
 def _empty(table: Table) -> Any:
