@@ -15,7 +15,7 @@ import pytest
 
 from sordino.errors import SordinoError
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.stores.sqlite import forks
+from sordino.ledger.stores.sqlite import store as sqlite
 from tests.attack import ledger_laws as own
 from tests.attack.ledger_laws import Lab, place_of
 from tests.contract import test_following as following
@@ -48,13 +48,13 @@ def complaint(check: Check, lab: Lab) -> str | None:
 
     Files that a check has left open, because it was ended by a complaint, are closed.
     """
-    before = set(forks.stores())
+    before = set(sqlite.stores())
     try:
         check(lab)
     except COMPLAINTS as found:
         return f"{type(found).__name__}: {found}".splitlines()[0]
     finally:
-        for store in set(forks.stores()) - before:
+        for store in set(sqlite.stores()) - before:
             store.close()
     return None
 

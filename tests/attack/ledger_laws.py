@@ -26,7 +26,7 @@ from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.stores.memory import MemoryStore
-from sordino.ledger.stores.postgres.store import PostgresStore
+from sordino.ledger.stores.postgres import PostgresStore
 from sordino.ledger.stores.sqlite import files as places_of_files
 from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import verify

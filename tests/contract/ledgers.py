@@ -21,7 +21,7 @@ from sordino.ledger.entry import FIELDS, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Receipt
 from sordino.ledger.stores.memory import MemoryStore
-from sordino.ledger.stores.postgres.store import PostgresStore
+from sordino.ledger.stores.postgres import PostgresStore
 from sordino.ledger.stores.protocol import Store
 from sordino.ledger.stores.sqlite.schema import ROOM
 from sordino.ledger.stores.sqlite.store import SqliteStore

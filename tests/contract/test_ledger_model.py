@@ -18,12 +18,12 @@ from hypothesis.stateful import (
 )
 
 from sordino.errors import BudgetError, BudgetExceeded, LedgerError, QuestionTooDear, UnknownAnalyst
-from sordino.ledger.entry import ATTO
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Receipt
 from sordino.ledger.terms import Amount, Caps, Share, Terms
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
+from sordino.privacy.currency import ATTO
 from sordino.privacy.loss import Loss
 from tests.contract.ledgers import NANO, Place
 

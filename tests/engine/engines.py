@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
+from sordino.catalog.values import ARROW_TYPES
+from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
@@ -33,14 +37,7 @@ RECEIPT = Receipt(
     who="owner",
 )
 
-ARROW = {
-    Type.INTEGER: pa.int64(),
-    Type.REAL: pa.float64(),
-    Type.TEXT: pa.string(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.DATE: pa.date32(),
-    Type.TIMESTAMP: pa.timestamp("us"),
-}
+ARROW = {kind: pa.type_for_alias(name) for kind, name in ARROW_TYPES.items()}
 
 
 def frame(types: Mapping[str, Type], rows: list[tuple[Any, ...]]) -> pa.Table:
@@ -75,3 +72,13 @@ def _plain(value: Any) -> Any:
 
 def catalog(*tables: Table) -> Catalog:
     return Catalog(tables)
+
+
+def instead(engine: DuckdbEngine, patch: pytest.MonkeyPatch, sql: str) -> None:
+    """Let an engine carry out other SQL than that of the question."""
+
+    def other(bounded: Bounded, *, salt: int) -> Statement:
+        made = DuckdbEngine.statement(engine, bounded, salt=salt)
+        return replace(made, sql=sql, parameters=())
+
+    patch.setattr(engine, "statement", other, raising=False)

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from sordino.catalog.model import Catalog, Column, DuckdbTable, ForeignKey, Table
-from sordino.engine.duckdb.door import check_fit
+from sordino.engine.duckdb.columns import check_fit
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.plan.bounded import Bounded, Cells, Distinct, RowCount, Shares, UnitCount

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,14 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.catalog.model import Catalog, Column, ParquetFile, Table
-from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb import engine as engine_module
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
-from tests.engine.engines import RECEIPT, catalog, frame, rows_of, scan, table
+from tests.engine.engines import RECEIPT, catalog, frame, instead, rows_of, scan, table
 
 TYPES = {"who": Type.INTEGER, "city": Type.TEXT}
 CITY = Field("city", Type.TEXT, "city")
@@ -40,14 +38,6 @@ def engine() -> Iterator[DuckdbEngine]:
     opened = DuckdbEngine(catalog(table("t", TYPES, held, unit="who")), threads=2)
     yield opened
     opened.close()
-
-
-def instead(engine: DuckdbEngine, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
-    def other(bounded: Bounded, *, salt: int) -> Statement:
-        made = DuckdbEngine.statement(engine, bounded, salt=salt)
-        return replace(made, sql=sql, parameters=())
-
-    monkeypatch.setattr(engine, "statement", other, raising=False)
 
 
 def test_a_failure_says_no_value_of_a_row_to_anybody(

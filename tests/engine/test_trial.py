@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 import sordino as so
-from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError, SealedError, Unsupported
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Scan
 from sordino.query.types import Type
 from sordino.session.session import Session
-from tests.engine.engines import RECEIPT, catalog, frame, rows_of, table
+from tests.engine.engines import RECEIPT, catalog, frame, instead, rows_of, table
 
 HELD = pa.table({"who": [1, 2, 3], "a": [1, 2, 3], "r": [0.5, 1.5, 2.5], "t": ["x", "y", "z"]})
 TYPES = {"who": Type.INTEGER, "v": Type.INTEGER}
@@ -78,14 +76,6 @@ def engine() -> Iterator[DuckdbEngine]:
     opened.close()
 
 
-def instead(engine: DuckdbEngine, patch: pytest.MonkeyPatch, sql: str) -> None:
-    def other(bounded: Bounded, *, salt: int) -> Statement:
-        made = DuckdbEngine.statement(engine, bounded, salt=salt)
-        return replace(made, sql=sql, parameters=())
-
-    patch.setattr(engine, "statement", other, raising=False)
-
-
 BROKEN = "SELECT error('planned') AS s0 FROM t0"
 
 
@@ -118,7 +108,7 @@ def test_a_statement_is_tried_once(engine: DuckdbEngine, monkeypatch: pytest.Mon
     def run(*_: object) -> None:
         pytest.fail("it was tried again")
 
-    monkeypatch.setattr(engine._trial, "run", run, raising=False)
+    monkeypatch.setattr(engine._dry_run, "run", run, raising=False)
     engine.prepare(COUNT)
 
 

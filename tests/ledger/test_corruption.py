@@ -16,7 +16,7 @@ from sordino.ledger.entry import Entry
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Seen
 from sordino.ledger.stores.sqlite import files as sqlite_file
-from sordino.ledger.stores.sqlite.store import _UNSEEN, SqliteStore
+from sordino.ledger.stores.sqlite.store import _LOOK_AGAIN, SqliteStore
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from tests.ledger.damage import CRASHED_WAYS, LOG, WAYS, delete_last, rename_newest
@@ -277,7 +277,7 @@ def test_a_copy_that_is_put_in_place_of_an_open_ledger_is_noticed(
     try:
         shutil.copy(ledgers.copies / "003" / NAME, tmp_path / "old")
         (tmp_path / "old").replace(tmp_path / "one" / NAME)
-        time.sleep(2 * _UNSEEN)
+        time.sleep(2 * _LOOK_AGAIN)
         with pytest.raises(LedgerError, match="moved or exchanged"):
             charge(book, PEOPLE[0], "bob", "afterwards")
     finally:

@@ -11,60 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, overload
 
-from sordino.privacy.currency import Currency, Price
+from sordino.ledger.receipt import Receipt
+from sordino.privacy.currency import Price
 from sordino.query.types import Type, Value
 
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """The place of an answer in the ledger: its number, price, and what was left after it."""
-
-    number: int
-    people: str
-    price: Price
-    slack: Fraction
-    left: Price
-    slack_left: Fraction
-    who: str = ""
-    head: str = ""  # the hash of the chain at this place
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what ``charge_from_json`` reads."""
-        return {
-            "number": self.number,
-            "people": self.people,
-            "who": self.who,
-            "head": self.head,
-            "currency": self.price.currency.kind,
-            "order": None if self.price.currency.order is None else str(self.price.currency.order),
-            "price_nanos": self.price.nanos,
-            "left_nanos": self.left.nanos,
-            "delta_for_keys": str(self.slack),
-            "delta_for_keys_left": str(self.slack_left),
-        }
-
-
-def charge_from_json(data: dict[str, Any]) -> Charge:
-    """Read what ``Charge.to_json`` wrote."""
-    order = None if data["order"] is None else Fraction(data["order"])
-    currency = Currency(data["currency"], order)
-    return Charge(
-        number=int(data["number"]),
-        people=str(data["people"]),
-        price=Price(currency, int(data["price_nanos"])),
-        slack=Fraction(data["delta_for_keys"]),
-        left=Price(currency, int(data["left_nanos"])),
-        slack_left=Fraction(data["delta_for_keys_left"]),
-        who=str(data["who"]),
-        head=str(data["head"]),
-    )
-
-
-Held: TypeAlias = "Value | tuple[Value, ...]"  # a list where several candidates were chosen
+CellValue: TypeAlias = "Value | tuple[Value, ...]"  # a list where several candidates were chosen
 End: TypeAlias = "float | None"
-Kind: TypeAlias = Literal["key", "measure", "diagnostic"]
+ColumnKind: TypeAlias = Literal["key", "measure", "diagnostic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +34,7 @@ class Cell:
     1,204 ± 31
     """
 
-    value: Held
+    value: CellValue
     half_width: End = None
     confidence: float | None = None
     low: End = None
@@ -115,8 +70,8 @@ class Column:
 
     title: str
     type: Type
-    kind: Kind
-    values: tuple[Held, ...]
+    kind: ColumnKind
+    values: tuple[CellValue, ...]
     low: tuple[End, ...] | None = None
     high: tuple[End, ...] | None = None
     confidence: Fraction | None = None
@@ -170,6 +125,30 @@ def half_width(value: float, low: float, high: float) -> float:
     return far if far >= exact else math.nextafter(far, math.inf)
 
 
+class Facts(TypedDict):
+    """What is public about an answer: what was asked, and how it was made private.
+
+    They are JSON values, and keep the order in which they were written.
+    """
+
+    software: dict[str, str]
+    date: NotRequired[str]  # answers of version 0.1 may lack it
+    question: str
+    fingerprint: str
+    tables: list[str]
+    unit: str
+    neighbours: str
+    protects: str
+    epsilon: str | None
+    delta_for_keys: str
+    loss: dict[str, Any]
+    releases: list[dict[str, Any]]
+    keys: list[dict[str, Any]]
+    key_selection: str | None
+    limits: dict[str, Any]
+    post_processing: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """A table of private numbers; ``print`` shows it, and it can be handed on without more noise.
@@ -188,8 +167,8 @@ class Answer:
     columns: tuple[Column, ...]
     notes: tuple[str, ...]
     confidence: Fraction
-    charge: Charge
-    facts: dict[str, Any] = field(hash=False)  # public: what was asked, and how it was made private
+    charge: Receipt  # without what was asked of which data, which is not kept with an answer
+    facts: Facts = field(hash=False)
     again: bool = field(default=False, compare=False)  # given before, and now for nothing
 
     @property
@@ -200,7 +179,7 @@ class Answer:
     @property
     def receipt(self) -> str:
         """What the ledger can be held to: whose entry, its number, and its hash."""
-        return f"{self.charge.people}:{self.charge.number}:{self.charge.head}"
+        return str(self.charge.seen)
 
     @property
     def left(self) -> Price:
@@ -302,7 +281,7 @@ class Answer:
 
         It holds JSON values only, always in the same order, and the SHA-256 of the answer itself.
         """
-        from sordino.answer.codec import columns_to_json  # only when asked for
+        from sordino.answer.codec import columns_to_json, receipt_to_json  # only when asked for
 
         body = canonical(columns_to_json(self.columns))
         return {
@@ -313,7 +292,7 @@ class Answer:
             "rows": len(self),
             "answer_sha256": hashlib.sha256(body).hexdigest(),
             "notes": list(self.notes),
-            "ledger": self.charge.to_json(),
+            "ledger": receipt_to_json(self.charge),
         }
 
     def record_json(self) -> str:

@@ -9,13 +9,13 @@ from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sordino.answer.render import printable, several
+from sordino.answer.codec import notes_by_kind
+from sordino.answer.render import person_of, printable, several
 from sordino.privacy.loss import loss_from_json
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
 
-NOT_COVERED = "not covered: "  # how a note begins that says so
 _WIDTH = 88
 _SHORT = 12  # characters of a digest
 _DELTA = Fraction(1, 10**6)  # at which an epsilon is stated where the loss has no largest one
@@ -44,17 +44,6 @@ def certificate(answer: Answer) -> str:
         lines.append("")
     lines.append(f"sordino {facts['software']['version']}, plan {facts['fingerprint'][:_SHORT]}")
     return "\n".join(lines)
-
-
-def person_of(people: str) -> str:
-    """Return what one of the people of an id space is called.
-
-    >>> person_of("patients"), person_of("companies"), person_of("people")
-    ('patient', 'company', 'person')
-    """
-    if people.endswith("ies"):
-        return people[:-3] + "y"
-    return people[:-1] if people.endswith("s") and not people.endswith("ss") else "person"
 
 
 def chance(probability: Fraction) -> str:
@@ -154,13 +143,13 @@ def _exactness(answer: Answer) -> list[str]:
         f"{100 * float(answer.confidence):.6g}%, each by itself. The exact one is what the "
         "question gives after values are clamped and contributions limited as said below."
     ]
-    notes = [note for note in answer.notes if not note.startswith(NOT_COVERED)]
-    return found + [f"- {printable(note)}" for note in notes]
+    exactness, _ = notes_by_kind(answer.notes)
+    return found + [f"- {printable(note)}" for note in exactness]
 
 
 def _open(answer: Answer) -> list[str]:
-    notes = [note for note in answer.notes if note.startswith(NOT_COVERED)]
-    found = [f"- {printable(note.removeprefix(NOT_COVERED))}" for note in notes]
+    _, uncovered = notes_by_kind(answer.notes)
+    found = [f"- {printable(note)}" for note in uncovered]
     found.append(
         "- what is true of everybody: that smokers fall ill more often can be learned about a "
         "smoker who is not in the data"

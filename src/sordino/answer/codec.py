@@ -9,11 +9,14 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from sordino.answer.answer import Answer, Column, End, Held, canonical, charge_from_json
+from sordino.answer.answer import Answer, CellValue, Column, End, canonical
+from sordino.ledger.receipt import Receipt
+from sordino.privacy.currency import Currency, Price
 from sordino.query.types import Type, Value
 
 _VERSION = 1  # what a version means never changes
 _BEGINS = b'{"answer":%d,' % _VERSION
+_NOT_COVERED = "not covered: "  # notes are kept as text alone, and these words tell their kind
 
 
 def to_bytes(answer: Answer) -> bytes:
@@ -24,7 +27,7 @@ def to_bytes(answer: Answer) -> bytes:
             "columns": columns_to_json(answer.columns),
             "notes": list(answer.notes),
             "confidence": str(answer.confidence),
-            "charge": answer.charge.to_json(),
+            "charge": receipt_to_json(answer.charge),
             "facts": answer.facts,
         }
     )
@@ -39,7 +42,7 @@ def from_bytes(body: bytes) -> Answer:
         columns=tuple(_column(column) for column in data["columns"]),
         notes=tuple(data["notes"]),
         confidence=Fraction(data["confidence"]),
-        charge=charge_from_json(data["charge"]),
+        charge=receipt_from_json(data["charge"]),
         facts=data["facts"],
     )
 
@@ -47,6 +50,54 @@ def from_bytes(body: bytes) -> Answer:
 def is_readable(body: bytes) -> bool:
     """Tell whether bytes are an answer of a version that this one can read."""
     return body.startswith(_BEGINS)
+
+
+def not_covered(text: str) -> str:
+    """Return a note that says what the error bars do not cover."""
+    return _NOT_COVERED + text
+
+
+def notes_by_kind(notes: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the notes on how exact numbers are, and what the error bars do not cover."""
+    exactness: list[str] = []
+    uncovered: list[str] = []
+    for note in notes:
+        text = note.removeprefix(_NOT_COVERED)
+        (exactness if text == note else uncovered).append(text)
+    return exactness, uncovered
+
+
+def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
+    """Return a receipt as JSON values, without what was asked of which data."""
+    currency = receipt.price.currency
+    return {
+        "number": receipt.number,
+        "people": receipt.people,
+        "who": receipt.who,
+        "head": receipt.head,
+        "currency": currency.kind,
+        "order": None if currency.order is None else str(currency.order),
+        "price_nanos": receipt.price.nanos,
+        "left_nanos": receipt.left.nanos,
+        "delta_for_keys": str(receipt.slack),
+        "delta_for_keys_left": str(receipt.slack_left),
+    }
+
+
+def receipt_from_json(data: dict[str, Any]) -> Receipt:
+    """Read what ``receipt_to_json`` wrote."""
+    order = None if data["order"] is None else Fraction(data["order"])
+    currency = Currency(data["currency"], order)
+    return Receipt(
+        people=str(data["people"]),
+        number=int(data["number"]),
+        head=str(data["head"]),
+        who=str(data["who"]),
+        price=Price(currency, int(data["price_nanos"])),
+        slack=Fraction(data["delta_for_keys"]),
+        left=Price(currency, int(data["left_nanos"])),
+        slack_left=Fraction(data["delta_for_keys_left"]),
+    )
 
 
 def columns_to_json(columns: Iterable[Column]) -> list[dict[str, Any]]:
@@ -83,13 +134,13 @@ def _column(data: dict[str, Any]) -> Column:
     )
 
 
-def _write(value: Held) -> Any:
+def _write(value: CellValue) -> Any:
     if isinstance(value, tuple):
         return [_write(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _read(value: Any, kind: Type) -> Held:
+def _read(value: Any, kind: Type) -> CellValue:
     if isinstance(value, list):
         return tuple(_read_one(item, kind) for item in value)
     return _read_one(value, kind)

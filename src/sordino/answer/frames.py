@@ -18,8 +18,9 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from sordino.answer.answer import Column, Held
-from sordino.query.types import Type, Value
+from sordino.answer.answer import CellValue, Column
+from sordino.catalog.values import ARROW_TYPES
+from sordino.query.types import Value
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
@@ -77,19 +78,11 @@ def to_polars(answer: Answer) -> Any:
 def _arrow_type(column: Column) -> Any:
     import pyarrow as pa  # takes long to import
 
-    kinds = {
-        Type.INTEGER: pa.int64(),
-        Type.REAL: pa.float64(),
-        Type.TEXT: pa.string(),
-        Type.BOOLEAN: pa.bool_(),
-        Type.DATE: pa.date32(),
-        Type.TIMESTAMP: pa.timestamp("us"),
-    }
-    kind = kinds[column.type]
+    kind = pa.type_for_alias(ARROW_TYPES[column.type])
     return pa.list_(kind) if column.listed else kind
 
 
-def fitting(value: Held) -> Value | list[Value]:
+def fitting(value: CellValue) -> Value | list[Value]:
     """Return a value as tables take it; a whole number beyond 64 bits becomes the nearest one."""
     if isinstance(value, tuple):
         return list(value)

@@ -82,7 +82,6 @@ def _bars(axes: Any, column: Column, names: list[str], *, lying: bool) -> None:
 
 
 def _names(answer: Answer) -> list[str]:
-    """Return a name for each row, made from its keys."""
     keys = [column for column in answer.columns if column.kind == "key"]
     parts, at = [], 0
     while at < len(keys):

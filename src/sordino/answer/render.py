@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from html import escape
 from typing import TYPE_CHECKING
 
-from sordino.answer.answer import Column, End, Held
+from sordino.answer.answer import CellValue, Column, End
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
@@ -28,7 +28,7 @@ _UP = Context(prec=_DIGITS, rounding=ROUND_CEILING)
 UNKNOWN = "?"
 
 
-def number_pair(value: Held, half_width: float | None) -> tuple[str, ...]:
+def number_pair(value: CellValue, half_width: float | None) -> tuple[str, ...]:
     """Write a value and its half-width with the digits that matter; the half-width is rounded up.
 
     >>> number_pair(1234.5678, 0.0123), number_pair(12, 3.5), number_pair(3.25, None)
@@ -53,7 +53,7 @@ def number_pair(value: Held, half_width: float | None) -> tuple[str, ...]:
     return f"{shown + 0:,f}", f"{_CEILING.quantize(width, step):,f}"
 
 
-def with_error(value: Held, half_width: End, low: End, high: End) -> tuple[str, str]:
+def with_error(value: CellValue, half_width: End, low: End, high: End) -> tuple[str, str]:
     """Write a value and its error bar: ± and a half-width, or both ends if they lie unevenly.
 
     >>> with_error(12, 3.0, 9.0, 15.0), with_error(0, 31.0, 0.0, 31.0)
@@ -69,7 +69,7 @@ def with_error(value: Held, half_width: End, low: End, high: End) -> tuple[str, 
     return pair[0], f"± {pair[1] if len(pair) == 2 else UNKNOWN}"
 
 
-def _range(value: Held, half_width: float, low: float, high: float) -> tuple[str, str] | None:
+def _range(value: CellValue, half_width: float, low: float, high: float) -> tuple[str, str] | None:
     """Return a value and its interval, or None where ± says the same."""
     if not isinstance(value, int | float) or not half_width:
         return None
@@ -97,7 +97,7 @@ def _places(value: float, half_width: Decimal) -> int | None:
     return 0 if isinstance(value, int) else min(last, 0)
 
 
-def plain(value: Held) -> str:
+def plain(value: CellValue) -> str:
     """Write a value on one line that nothing inside it can break.
 
     >>> plain(None), plain(True), plain(("x", "y")), plain(1e21)
@@ -134,6 +134,17 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def person_of(people: str) -> str:
+    """Return what one of the people of an id space is called.
+
+    >>> person_of("patients"), person_of("companies"), person_of("people")
+    ('patient', 'company', 'person')
+    """
+    if people.endswith("ies"):
+        return people[:-3] + "y"
+    return people[:-1] if people.endswith("s") and not people.endswith("ss") else "person"
 
 
 def several(count: float, noun: str) -> str:

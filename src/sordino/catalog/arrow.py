@@ -25,7 +25,12 @@ from uuid import UUID
 
 import numpy as np
 
-from sordino.catalog.values import LARGEST_INTEGER, LEAST_INTEGER
+from sordino.catalog.values import (
+    CONVERSIONS,
+    LARGEST_INTEGER,
+    LEAST_INTEGER,
+    LONG_ARROW_TYPES,
+)
 from sordino.errors import CatalogError
 from sordino.query.types import Type, Value
 
@@ -84,7 +89,8 @@ def plain(column: Any, kind: Type) -> Any:
 
     if not pa.types.is_null(column.type):
         held = type_of(column.type)
-        if held is None or kind not in _FITS[held]:
+        conversion = None if held is None else CONVERSIONS.get((held, kind))
+        if conversion is None or not conversion.in_memory:
             raise CatalogError(
                 f"it is declared as {kind} but holds {column.type}; declare what it holds, convert "
                 "it before, or leave the column out"
@@ -101,7 +107,7 @@ def _converted(array: Any, kind: Type) -> Any:
     try:
         array.validate()
         if pa.types.is_null(array.type):
-            return array.cast(_ARROW[kind])
+            return array.cast(LONG_ARROW_TYPES[kind])
         if pa.types.is_dictionary(array.type):
             return _long(plain(array.dictionary, kind)).take(array.indices)
     except (pa.ArrowInvalid, pa.ArrowIndexError):  # what they say may quote a value
@@ -114,24 +120,6 @@ def _long(array: Any) -> Any:
     import pyarrow as pa
 
     return array.cast(pa.large_string()) if array.type == pa.string() else array
-
-
-_ARROW = {
-    Type.INTEGER: "int64",
-    Type.REAL: "float64",
-    Type.TEXT: "large_string",
-    Type.BOOLEAN: "bool",
-    Type.DATE: "date32",
-    Type.TIMESTAMP: "timestamp[us]",
-}
-_FITS = {  # what a column of each type may be declared as
-    Type.INTEGER: (Type.INTEGER, Type.REAL, Type.TEXT),
-    Type.REAL: (Type.REAL, Type.INTEGER),
-    Type.TEXT: (Type.TEXT,),
-    Type.BOOLEAN: (Type.BOOLEAN,),
-    Type.DATE: (Type.DATE, Type.TIMESTAMP),
-    Type.TIMESTAMP: (Type.TIMESTAMP, Type.DATE),
-}
 
 
 def _to_integer(array: Any, held: Type) -> Any:
@@ -288,7 +276,6 @@ def _floor(array: Any, size: int) -> Any:
 
 
 def _between(array: Any, low: int, high: int) -> Any:
-    """Return whole numbers, those outside of two ends as missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -176,7 +176,6 @@ def parent_key(table: Table) -> ForeignKey:
 
 
 def _root(made: Catalog, table: Table) -> Table:
-    """Return the table with a unit that foreign keys lead to."""
     seen = {table.name}
     while table.parent is not None:
         table, _ = _parent(made, table)
@@ -237,7 +236,7 @@ class Mistakes:
 
 _LONGEST = 100
 DEFAULT = "sordino.ledger"
-_ADDRESSES = ("postgresql://", "postgres://")
+POSTGRES_ADDRESSES = ("postgresql://", "postgres://")
 
 
 def analyst(name: str, *, share: object = None, reserved: object = None) -> Analyst:
@@ -291,7 +290,7 @@ def book(
             raise CatalogError("file and postgres exclude each other; leave one of them out")
         held = None if key is None else folder / key
         if postgres is not None:
-            if not postgres.startswith(_ADDRESSES):
+            if not postgres.startswith(POSTGRES_ADDRESSES):
                 raise CatalogError("postgres must be an address, such as 'postgresql://host/name'")
             return Book(postgres, None if anchor is None else folder / anchor, held)
         place = folder / (file or DEFAULT)

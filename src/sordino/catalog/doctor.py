@@ -12,14 +12,23 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.catalog.checks import among
-from sordino.catalog.model import Catalog, Column, CsvFile, Frame, ParquetFile, Purse, Table
-from sordino.catalog.schemas import Found, Reader, Schema, lacking, schema_of, separator_of
+from sordino.catalog.model import (
+    DEFAULT_ROWS,
+    Catalog,
+    Column,
+    CsvFile,
+    Frame,
+    ParquetFile,
+    Purse,
+    Table,
+)
+from sordino.catalog.schemas import Reader, Schema, SourceColumn, lacking, schema_of, separator_of
 from sordino.catalog.toml import quoted
+from sordino.catalog.values import CONVERSIONS
 from sordino.errors import CatalogError
 from sordino.numbers.rational import brief
 from sordino.query.types import Type
 
-DEFAULT_ROWS = 10  # of one unit that count in full where nothing is stated
 LARGE_EPSILON = 10
 LARGE_DELTA = Fraction(1, 10_000)
 WIDE = 10**8  # bounds that are further apart than this are hardly meant
@@ -183,7 +192,7 @@ def _absent(table: Table, column: Column, schema: Schema) -> Finding:
     )
 
 
-def _fit(table: Table, column: Column, found: Found) -> Iterator[Finding]:
+def _fit(table: Table, column: Column, found: SourceColumn) -> Iterator[Finding]:
     where = f"{table.name}.{column.name}"
     if found.held == "uint64" and column.name == table.unit:
         yield Finding(
@@ -200,29 +209,22 @@ def _fit(table: Table, column: Column, found: Found) -> Iterator[Finding]:
             "convert the ids to integers or to text",
         )
         return
-    easy = found.type is column.type or (found.type, column.type) in _EASY
+    conversion = None if found.type is None else CONVERSIONS.get((found.type, column.type))
+    easy = conversion is not None and not conversion.doubtful
     # Text of some of several files may be anything, and no other type takes in what they hold.
-    mixed = column.type is not Type.TEXT and " or " in found.held and "string" in found.held
+    mixed = column.type is not Type.TEXT and found.is_partly_text
     if easy and not mixed:
         return
-    hard = easy or (found.type, column.type) in _HARD
     hint = f"declare it as {found.type}" if found.type else "convert it, or leave it out"
+    if mixed and conversion is not None:
+        hint = "write the files anew, so that all of them hold it alike"
     yield Finding(
-        Severity.WARNING if hard else Severity.ERROR,
+        Severity.ERROR if conversion is None else Severity.WARNING,
         where,
         f"it is declared as {column.type} and held as {found.held}; values that do not fit are "
         "missing in every answer",
-        "write the files anew, so that all of them hold it alike" if mixed and hard else hint,
+        hint,
     )
-
-
-_EASY = {
-    (Type.INTEGER, Type.REAL),
-    (Type.INTEGER, Type.TEXT),
-    (Type.DATE, Type.TIMESTAMP),
-    (Type.TIMESTAMP, Type.DATE),
-}
-_HARD = {(Type.REAL, Type.INTEGER), *((Type.TEXT, kind) for kind in Type)}
 
 
 def _public(table: Table, catalog: Catalog) -> Iterator[Finding]:

@@ -19,9 +19,9 @@ from sordino.catalog.checks import about, among
 from sordino.catalog.csv.options import csv_file
 from sordino.catalog.model import ROW, CsvFile, ParquetFile
 from sordino.catalog.schemas import (
-    Found,
     Reader,
     Schema,
+    SourceColumn,
     csv_names,
     kind_of,
     lacking,
@@ -77,7 +77,6 @@ def parquet_values(path: Path, name: str) -> list[Any]:
 
 
 def _values(kind: Type, column: Any) -> Iterable[Any]:
-    """Return the distinct values of a column that are of a type."""
     import pyarrow.compute as pc  # pyarrow is loaded only where files are read
 
     if type_of(column.type) is Type.TEXT and kind is not Type.TEXT:
@@ -302,7 +301,7 @@ def _csv(plain: CsvFile, name: str, place: str, *, guess_types: bool) -> _Drafte
     return _Drafted(
         name,
         tuple(lines),
-        tuple(Found(column, types[column], "") for column in names),
+        tuple(SourceColumn(column, types[column], "") for column in names),
         lambda column: [column_of(source, column, types[column])],
         untyped=not guess_types,
         guessed=guess_types,
@@ -439,7 +438,7 @@ def _whose(table: _Drafted, wishes: _Wishes) -> list[str]:
     ]
 
 
-def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> str:
+def _column(table: _Drafted, column: SourceColumn, wishes: _Wishes, seen: set[str]) -> str:
     name = key(column.name)
     if not column.name.isprintable() or column.name.casefold() in seen or not column.name.strip():
         return f"# {name}: its name cannot be declared; rename the column to use it"
@@ -461,13 +460,13 @@ def _column(table: _Drafted, column: Found, wishes: _Wishes, seen: set[str]) -> 
     return f"{name} = {quoted(column.type)}{_todo(table, column, column.type)}"
 
 
-def _bounded(table: _Drafted, column: Found, ends: tuple[str, str]) -> Type:
+def _bounded(table: _Drafted, column: SourceColumn, ends: tuple[str, str]) -> Type:
     """Return the type of a column with bounds.
 
     Where no schema says that a column is text, where some files hold it as text and others do not,
     or nearly all of its values have such bounds, it is taken for what has such bounds.
     """
-    if column.type is Type.TEXT and (table.untyped or " or " in column.held):
+    if column.type is Type.TEXT and (table.untyped or column.is_mixed):
         return Type.DATE if _is_day(ends[0]) else Type.REAL
     found = table.nearly.get(column.name)
     if found is not None and found.what == ("dates" if _is_day(ends[0]) else "numbers"):
@@ -487,7 +486,7 @@ def _unit_remark(kind: Type) -> str:
     return "; TODO: declare the ids as text, or rewrite the file with whole numbers"
 
 
-def _todo(table: _Drafted, column: Found, kind: Type) -> str:
+def _todo(table: _Drafted, column: SourceColumn, kind: Type) -> str:
     if table.untyped:
         return "  # TODO: state the type (integer, real, text, boolean, date or timestamp)"
     if found := table.nearly.get(column.name):

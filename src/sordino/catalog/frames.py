@@ -20,7 +20,7 @@ from sordino.catalog import checks
 from sordino.catalog.arrow import moments, plain, read_entries, type_of
 from sordino.catalog.checks import about, among
 from sordino.catalog.model import ROW, Catalog, Column, Frame, Table
-from sordino.catalog.values import read_type, read_value
+from sordino.catalog.values import LONG_ARROW_TYPES, read_type, read_value
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
@@ -194,7 +194,6 @@ def _check_known(what: str, entries: Mapping[str, object], names: Iterable[str])
 
 
 def _columns(frame: object) -> dict[str, Any]:
-    """Return the columns of a frame as they are, by name."""
     import pyarrow as pa  # pyarrow is loaded only where there are frames
 
     pairs: list[tuple[object, Any]]
@@ -375,15 +374,7 @@ def _one_by_one(wanted: _Wanted, values: Iterable[object], label: str) -> Any:
     kind = wanted.stated or wanted.implied
     if kind is None:
         raise CatalogError(f"{label} {_SAYS_NOTHING.format(wanted.name)}")
-    arrow = {
-        Type.INTEGER: pa.int64(),
-        Type.REAL: pa.float64(),
-        Type.TEXT: pa.large_string(),
-        Type.BOOLEAN: pa.bool_(),
-        Type.DATE: pa.date32(),
-        Type.TIMESTAMP: pa.timestamp("us"),
-    }
-    return pa.array(read_entries(kind, values), arrow[kind])
+    return pa.array(read_entries(kind, values), LONG_ARROW_TYPES[kind])
 
 
 def _refuse_unit(held: Any, frame: object, unit: str) -> None:

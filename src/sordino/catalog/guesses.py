@@ -107,7 +107,6 @@ def _nearly(column: Any, lines: Any, source: CsvFile) -> Nearly | None:
 
 
 def _words_of(column: Any) -> list[str]:
-    """Return the words for a missing value that a column has."""
     words = pa.array(WORDS, TEXT)
     present = pc.is_in(words, value_set=pc.unique(column))
     found: list[str] = words.filter(present).to_pylist()
@@ -169,7 +168,6 @@ def column_of(source: CsvFile, name: str, kind: Type) -> Any:
 
 
 def _first_rows(source: CsvFile, names: list[str]) -> tuple[dict[str, Any], Any]:
-    """Return the first values of each column, and the lines of their rows."""
     parts: list[list[Any]] = [[] for _ in names]
     lines: list[Any] = []
     rows = 0

@@ -96,6 +96,9 @@ class ForeignKey:
     parent_column: str
 
 
+DEFAULT_ROWS = 10  # of one unit that count in full where nothing is stated
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of one unit counts.

@@ -175,18 +175,21 @@ SEPARATORS = ",;\t|"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceColumn:
     """A column of a source: ``held`` is what the source calls its type.
 
-    ``type`` is None if it has none of the six types, or if the source has no types, as CSV.
+    ``type`` is None if it has none of the six types, or if the source has no types, as CSV. It
+    ``is_mixed`` if several files hold it differently, and ``is_partly_text`` if one has it as text.
     """
 
     name: str
     type: Type | None
     held: str
+    is_mixed: bool = False
+    is_partly_text: bool = False
 
 
-Schema: TypeAlias = "tuple[Found, ...]"
+Schema: TypeAlias = "tuple[SourceColumn, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,7 @@ def schema_of(source: Source, reader: Reader | None = None) -> Schema | None:
         case ParquetFile():
             return parquet_schema(source.path)
         case CsvFile():
-            return tuple(Found(name, None, "") for name in csv_names(source))
+            return tuple(SourceColumn(name, None, "") for name in csv_names(source))
         case Frame():
             return arrow_schema(source.table.schema)
         case DuckdbTable():
@@ -234,7 +237,7 @@ def parquet_schema(path: Path) -> Schema:
     )
 
 
-def _footer(path: Path) -> dict[str, Found]:
+def _footer(path: Path) -> dict[str, SourceColumn]:
     """Return the columns of one file by name; no two may be called alike."""
     import pyarrow as pa  # pyarrow is loaded only where files are read
     import pyarrow.parquet as pq
@@ -256,12 +259,14 @@ def _footer(path: Path) -> dict[str, Found]:
     return {column.name: column for column in columns}
 
 
-def _together(name: str, columns: list[Found]) -> Found:
+def _together(name: str, columns: list[SourceColumn]) -> SourceColumn:
     """Return one column for those of several files; one without any value says nothing of it."""
     some = [column for column in columns if column.held != "null"] or columns
     kinds = {column.type for column in some}
     kind = next((wide for narrow, wide in _WIDER if kinds <= narrow), None)
-    return Found(name, kind, " or ".join(dict.fromkeys(column.held for column in some)))
+    forms = list(dict.fromkeys(column.held for column in some))
+    is_mixed = len(forms) > 1
+    return SourceColumn(name, kind, " or ".join(forms), is_mixed, is_mixed and Type.TEXT in kinds)
 
 
 # What all of some types can be read as. Text is read as any type, and missing where it does not
@@ -294,7 +299,7 @@ def parquet_files(path: Path) -> list[Path]:
 
 def arrow_schema(schema: pa.Schema) -> Schema:
     """Return the columns of an Arrow schema."""
-    return tuple(Found(field.name, type_of(field.type), str(field.type)) for field in schema)
+    return tuple(SourceColumn(field.name, type_of(field.type), str(field.type)) for field in schema)
 
 
 def csv_names(source: CsvFile) -> tuple[str, ...]:

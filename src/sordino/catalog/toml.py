@@ -176,7 +176,6 @@ def _log(found: object, folder: Path) -> Log:
 
 
 def _purses(found: object, mistakes: Mistakes) -> Purse | dict[str, Purse]:
-    """Return the budget, or one for each id space."""
     budget: dict[str, Any] = {}
     with mistakes.caught():
         budget = _section("budget", found)

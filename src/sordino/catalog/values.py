@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 
@@ -18,6 +18,45 @@ MOST_KEYS = 1_000_000  # of one column
 LONGEST_TEXT = 10_000  # characters; longer values of the data are cut there
 LEAST_INTEGER, LARGEST_INTEGER = -(2**63), 2**63 - 1
 FIRST_YEAR, LAST_YEAR = 1, 9999
+
+# The Arrow type of each type; a column of any length needs text of 64 bits, see LONG_ARROW_TYPES.
+ARROW_TYPES = {
+    Type.INTEGER: "int64",
+    Type.REAL: "float64",
+    Type.TEXT: "string",
+    Type.BOOLEAN: "bool",
+    Type.DATE: "date32",
+    Type.TIMESTAMP: "timestamp[us]",
+}
+LONG_ARROW_TYPES = ARROW_TYPES | {Type.TEXT: "large_string"}
+
+
+class Conversion(NamedTuple):
+    """How a column of one type is read as one of another.
+
+    ``doubtful``: some values are missing afterwards, or hardly meant so. ``in_memory``: also when a
+    frame is handed over, where a text is never taken for something else.
+    """
+
+    doubtful: bool
+    in_memory: bool
+
+
+# What a source may be declared as, by the type that it holds and the one that is declared.
+CONVERSIONS: dict[tuple[Type, Type], Conversion] = {
+    (Type.INTEGER, Type.REAL): Conversion(doubtful=False, in_memory=True),
+    (Type.INTEGER, Type.TEXT): Conversion(doubtful=False, in_memory=True),
+    (Type.INTEGER, Type.BOOLEAN): Conversion(doubtful=True, in_memory=False),
+    (Type.REAL, Type.INTEGER): Conversion(doubtful=True, in_memory=True),
+    (Type.BOOLEAN, Type.INTEGER): Conversion(doubtful=False, in_memory=False),
+    (Type.BOOLEAN, Type.REAL): Conversion(doubtful=False, in_memory=False),
+    (Type.BOOLEAN, Type.TEXT): Conversion(doubtful=False, in_memory=False),
+    (Type.DATE, Type.TEXT): Conversion(doubtful=False, in_memory=False),
+    (Type.DATE, Type.TIMESTAMP): Conversion(doubtful=False, in_memory=True),
+    (Type.TIMESTAMP, Type.DATE): Conversion(doubtful=False, in_memory=True),
+    **{(Type.TEXT, kind): Conversion(doubtful=True, in_memory=False) for kind in Type},
+    **{(kind, kind): Conversion(doubtful=False, in_memory=True) for kind in Type},
+}
 
 
 def read_type(text: object) -> Type:

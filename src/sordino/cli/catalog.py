@@ -21,7 +21,7 @@ from sordino.catalog.model import Catalog
 from sordino.catalog.toml import read_all
 from sordino.cli.reading import refusal_of, unwritten_of
 from sordino.cli.shown import console_for
-from sordino.engine.duckdb.files import READER
+from sordino.engine.duckdb.attached import READER
 from sordino.errors import CatalogError
 
 if TYPE_CHECKING:

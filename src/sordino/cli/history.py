@@ -19,10 +19,10 @@ from sordino.answer.render import printable
 from sordino.catalog.toml import read_catalog
 from sordino.cli.reading import ledger_of
 from sordino.cli.shown import and_delta, console_for
-from sordino.ledger.entry import ATTO, Entry
+from sordino.ledger.entry import Entry
 from sordino.ledger.history import currencies, entries
 from sordino.ledger.ledger import Ledger
-from sordino.privacy.currency import Currency, Price
+from sordino.privacy.currency import ATTO, Currency, Price
 
 SHORT = 8  # digits of a fingerprint
 

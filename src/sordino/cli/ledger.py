@@ -29,7 +29,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.receipt import read_seen
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.verify import Told, Verified
+from sordino.ledger.verify import OnProgress, Verified
 from sordino.ledger.verify import verify as verify_all
 
 _EVERY = 500  # entries between two movements of the bar
@@ -52,7 +52,7 @@ def verify(path: Path, *, anchors: Sequence[Path], receipts: Sequence[str], as_j
         if isinstance(ledger.store, SqliteStore):
             ledger.store.check()
         with _bar() as told:
-            found = verify_all(ledger, told=told)
+            found = verify_all(ledger, progress=told)
     if as_json:
         typer.echo(json.dumps([_as_json(one) for one in found], indent=2))
     else:
@@ -60,7 +60,7 @@ def verify(path: Path, *, anchors: Sequence[Path], receipts: Sequence[str], as_j
 
 
 @contextmanager
-def _bar() -> Iterator[Told]:
+def _bar() -> Iterator[OnProgress]:
     """Show how much is done, to whoever looks on."""
     console = console_for(errors=True)
     shape = TextColumn("verifying"), BarColumn(), TaskProgressColumn()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import duckdb
 import numpy as np
 
-from sordino.catalog.doctor import DEFAULT_ROWS, Finding, Severity, mistake
-from sordino.catalog.model import ROW, Catalog, Column, CsvFile, Limits, Table
+from sordino.catalog.doctor import Finding, Severity, mistake
+from sordino.catalog.model import DEFAULT_ROWS, ROW, Catalog, Column, CsvFile, Limits, Table
 from sordino.catalog.schemas import WORDS, Malformed
 from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.rows import Tables, upward
@@ -39,18 +39,18 @@ LINES = 5  # line numbers that are told
 class Tally:
     """How often something was seen, and the first lines of it, each a file and a number."""
 
-    many: int = 0
+    count: int = 0
     lines: list[tuple[str, int]] = field(default_factory=list)
 
     def add(self, file: str, lines: Any) -> None:
         """Count lines of a file, and keep those that are among the first."""
-        self.many += len(lines)
+        self.count += len(lines)
         self.lines += [(file, line) for line in lines[: LINES - len(self.lines)].tolist()]
 
     def words(self, *, files: bool = False) -> str:
         """Return the number, and in brackets the lines; with ``files`` also where they are."""
         if not self.lines:
-            return f"{self.many:,}"
+            return f"{self.count:,}"
         groups: dict[str, list[int]] = {}
         for file, line in self.lines:
             groups.setdefault(file if files else "", []).append(line)
@@ -58,8 +58,8 @@ class Tally:
             f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}{f' of {file}' * bool(file)}"
             for file, lines in groups.items()
         )
-        more = ", ..." if self.many > len(self.lines) else ""
-        return f"{self.many:,} ({said}{more})"
+        more = ", ..." if self.count > len(self.lines) else ""
+        return f"{self.count:,} ({said}{more})"
 
 
 @dataclass(slots=True)
@@ -78,10 +78,10 @@ class CsvTally:
 
     def note(self, severity: Severity, where: str, tally: Tally, message: str, hint: str) -> None:
         """Tell what was seen in one file, if it was."""
-        if tally.many:
+        if tally.count:
             said = f"{message}: {tally.words()}"
             self.findings.append(
-                Finding(severity, where, said, hint, tally.many, tuple(tally.lines))
+                Finding(severity, where, said, hint, tally.count, tuple(tally.lines))
             )
 
     def line_of(self, row: int) -> tuple[str, int]:
@@ -148,7 +148,7 @@ def _count(tally: CsvTally, where: str, file: CsvFile, blocks: Iterator[tuple[Bl
             chosen = np.array([other == reason for other in block.reasons])
             bad.setdefault(reason, Tally()).add(name, block.bad[chosen])
     for reason, lines in bad.items():
-        tally.left_out += lines.many
+        tally.left_out += lines.count
         tally.note(
             Severity.WARNING,
             where,
@@ -213,7 +213,7 @@ def _tell_malformed(tally: CsvTally, where: str, error: Malformed, file: CsvFile
             where,
             f"line {error.line:,}: {error.reason}; nothing of the table can be asked",
             f'mend the line; malformed = "skip" would leave out such lines: {lines.words()}',
-            lines.many,
+            lines.count,
             tuple(lines.lines),
         )
     )
@@ -324,14 +324,14 @@ def _inspected(
         if table.name not in unread:
             findings.append(_unread(table, "a table above it cannot be read", "correct that first"))
         return Inspected(table.name, None, left_out, None, tuple(findings))
-    look = _Look(engine, table, tally, findings)
+    inspection = _TableInspection(engine, table, tally, findings)
     rows, people = None, None
     try:
         engine.read(above)
-        rows = look.rows()
-        look.keys()
-        left_out += look.nobodies()
-        people = look.people()
+        rows = inspection.rows()
+        inspection.keys()
+        left_out += inspection.nobodies()
+        people = inspection.people()
     except (duckdb.Error, CatalogError) as error:
         # What DuckDB says may quote a value.
         what = str(error) if isinstance(error, CatalogError) else type(error).__name__
@@ -343,7 +343,7 @@ def _unread(table: Table, message: str, hint: str) -> Finding:
     return Finding(Severity.ERROR, table.name, message, hint)
 
 
-class _Look:
+class _TableInspection:
     """Statements on all rows of one table."""
 
     def __init__(
@@ -441,7 +441,7 @@ class _Look:
         self._tell(
             Severity.WARNING,
             key.column,
-            Tally(lost - orphans.many),
+            Tally(lost - orphans.count),
             f"rows that lead to rows of {key.parent} that are left out, and are left out too",
             f"correct {key.parent} first",
         )
@@ -515,7 +515,7 @@ class _Look:
         tally = self._tally(name, lambda _writer, _tables: ["v IS NULL"])
         hint = "add the ids, or leave the rows out of the file"
         self._tell(Severity.WARNING, name, tally, message, hint)
-        return tally.many
+        return tally.count
 
     def _several(self, column: str, parent: Table, parent_column: str) -> None:
         writer, tables = self._begun()
@@ -563,15 +563,14 @@ class _Look:
         return int(self._fetched(writer, text)[0][0])
 
     def _tell(self, severity: Severity, column: str, tally: Tally, message: str, hint: str) -> None:
-        """Tell how many there are of something, if there are any."""
-        if tally.many:
+        if tally.count:
             files = self._csv is not None and len(self._csv.begun) > 1
             said = f"{message}: {tally.words(files=files)}"
             self._note(severity, column, tally, said, hint)
 
     def _note(self, severity: Severity, column: str, tally: Tally, message: str, hint: str) -> None:
         where = f"{self._table.name}.{column}" if column else self._table.name
-        found = Finding(severity, where, message, hint, tally.many, tuple(tally.lines))
+        found = Finding(severity, where, message, hint, tally.count, tuple(tally.lines))
         self._findings.append(found)
 
 

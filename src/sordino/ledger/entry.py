@@ -6,33 +6,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
-from functools import partial
 from types import NoneType
 from typing import Literal, NamedTuple, TypeAlias
 
 from sordino.errors import LedgerError
-from sordino.privacy.currency import ATTO, Currency
+from sordino.privacy.currency import Currency
 
-Kind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
+EntryKind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
 Digest: TypeAlias = "Callable[[bytes], str]"
-
-__all__ = [
-    "ATTO",
-    "FIELDS",
-    "Digest",
-    "Entry",
-    "Kind",
-    "check_plain",
-    "digest_with",
-    "first_hash",
-    "hash_of",
-    "hashed",
-    "new_entry",
-    "plain",
-    "read_currency",
-    "write_currency",
-]
 
 
 class Entry(NamedTuple):
@@ -45,7 +28,7 @@ class Entry(NamedTuple):
 
     people: str
     number: int  # from 1, without a gap
-    kind: Kind
+    kind: EntryKind
     at: str  # when, in UTC; the order is that of the numbers
     who: str  # the analyst it concerns; empty for open and limits
     by: str  # who changed a limit, and why
@@ -78,21 +61,13 @@ class Entry(NamedTuple):
 
     @property
     def limits(self) -> tuple[int, int, int | None, int | None, int | None]:
-        """What only an entry of its own changes: the caps, from ``cap`` to ``others_slack``."""
-        return self[13:18]
-
-    @property
-    def own(self) -> tuple[int | None, int | None, int, int, int, int]:
-        """What holds for ``who``, from ``share`` to ``used_slack``."""
-        return self[22:28]
+        """What only an entry of its own changes."""
+        return self.cap, self.cap_slack, self.most, self.others, self.others_slack
 
 
 FIELDS = Entry._fields
 
 _TYPES = {str, int, NoneType}
-
-# What Entry._make does, without counting the fields, which costs as much again.
-new_entry: Callable[[tuple[object, ...]], Entry] = partial(tuple.__new__, Entry)
 
 
 def plain(text: str) -> str:
@@ -129,7 +104,7 @@ def hash_of(entry: Entry, before: str, digest: Digest) -> str:
 
 def hashed(draft: Entry, before: str, digest: Digest) -> Entry:
     """Return an entry with the hash that it has after another one."""
-    return new_entry((*draft[:-1], hash_of(draft, before, digest)))
+    return Entry._make((*draft[:-1], hash_of(draft, before, digest)))
 
 
 def first_hash(identity: str, people: str, currency: str, digest: Digest) -> str:
@@ -149,16 +124,10 @@ def write_currency(currency: Currency) -> str:
 
 def read_currency(text: str) -> Currency:
     """Read what ``write_currency`` wrote."""
-    try:
-        kind, _, order = text.partition(" ")
-        if kind == "renyi":
-            return Currency("renyi", Fraction(order))
-        if kind == "epsilon" and not order:
-            return Currency("epsilon")
-        if kind == "rho" and not order:
-            return Currency("rho")
-        if kind == "gdp" and not order:
-            return Currency("gdp")
-    except (AttributeError, ValueError, ZeroDivisionError):
-        pass
+    for currency in (Currency("epsilon"), Currency("rho"), Currency("gdp")):
+        if text == write_currency(currency):
+            return currency
+    if isinstance(text, str) and text.startswith("renyi "):
+        with suppress(ValueError, ZeroDivisionError):  # and say below what is wrong
+            return Currency("renyi", Fraction(text.removeprefix("renyi ")))
     raise LedgerError(f"the ledger states a currency {text!r}, which there is not")

@@ -9,11 +9,9 @@ from fractions import Fraction
 from itertools import islice
 
 from sordino.ledger import rules
-from sordino.ledger.entry import ATTO, Entry, read_currency
+from sordino.ledger.entry import Entry, read_currency
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.rules import Note
-from sordino.ledger.terms import Terms
-from sordino.privacy.currency import Currency, Price
+from sordino.privacy.currency import ATTO, Currency, Price
 
 _AT_ONCE = 1_000  # entries
 
@@ -113,7 +111,7 @@ def standing(ledger: Ledger, *, who: str | None = None) -> tuple[Standing, ...]:
                 own = {name: pages.last_of(people, name) for name in pages.analysts(people)}
                 found.append(_standing(last, own, read_currency(spaces[people]), who))
             elif terms is not None:
-                last, begun = _declared(people, terms)
+                last, begun = rules.declared(people, terms)
                 found.append(_standing(last, begun, terms.budget.currency, who))
     return tuple(found)
 
@@ -140,15 +138,6 @@ def _last(ledger: Ledger, people: str, end: int, who: str | None, last: int) -> 
         found = [*_from(ledger, people, first, end, who), *found]
         end = first - 1
     return found[len(found) - min(last, len(found)) :]
-
-
-def _declared(people: str, terms: Terms) -> tuple[Entry, dict[str, Entry | None]]:
-    """Return the entries that a new id space would begin with: the last, and those of analysts."""
-    note, own = Note(""), dict[str, Entry | None]()
-    last = rules.opened(people, terms.caps, note)
-    for share in terms.shares:
-        last = own[share.who] = rules.shared(last, None, share, note)
-    return last, own
 
 
 def _standing(

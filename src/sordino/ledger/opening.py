@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sordino.catalog.checks import POSTGRES_ADDRESSES
 from sordino.catalog.model import Book, Catalog
 from sordino.errors import LedgerError
 from sordino.ledger.anchor import Anchor
@@ -17,7 +18,6 @@ from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import terms_of
 
 _SHORTEST_KEY = 16  # bytes
-_ADDRESSES = ("postgresql://", "postgres://")
 
 
 def open_ledger(catalog: Catalog, book: Book | None, *, held_to: Seen | None = None) -> Ledger:
@@ -55,14 +55,14 @@ def open_store(place: Path | str, *, keyed: bool) -> Store:
     """Open the place where a ledger is kept, or make it."""
     if isinstance(place, Path):
         return SqliteStore(place, keyed=keyed)
-    from sordino.ledger.stores.postgres.store import PostgresStore  # psycopg is an extra
+    from sordino.ledger.stores.postgres import PostgresStore  # psycopg is an extra
 
     return PostgresStore(place, keyed=keyed)
 
 
 def book_at(place: str | Path) -> Book:
     """Return the book of a ledger at a place, with an anchor beside a file."""
-    if isinstance(place, str) and place.startswith(_ADDRESSES):
+    if isinstance(place, str) and place.startswith(POSTGRES_ADDRESSES):
         return Book(place)
     path = Path(place)
     return Book(path, anchor=path.with_name(f"{path.name}.heads"))

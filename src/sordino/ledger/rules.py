@@ -7,13 +7,13 @@ Pure functions on entries. The stores hold to the same rules a second time, in S
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
-from sordino.ledger.entry import ATTO, Entry, Kind, new_entry
-from sordino.ledger.terms import Amount, Caps, Share
+from sordino.ledger.entry import Entry, EntryKind
+from sordino.ledger.terms import Amount, Caps, Share, Terms
 from sordino.numbers.rational import written
-from sordino.privacy.currency import Currency, Price
+from sordino.privacy.currency import ATTO, Currency, Price
 
 
 class Note(NamedTuple):
@@ -34,9 +34,32 @@ class Wanted(NamedTuple):
     data: str
 
 
-# What holds for one analyst: their share, what is kept for them, and what they have used, each with
-# its slack, in the order in which an entry has them.
-Own: TypeAlias = "tuple[int | None, int | None, int, int, int, int]"
+class Own(NamedTuple):
+    """What holds for one analyst: their share, what is kept for them, and what they have used."""
+
+    share: int | None = None
+    share_slack: int | None = None
+    kept: int = 0
+    kept_slack: int = 0
+    used: int = 0
+    used_slack: int = 0
+
+
+_NOTHING = Own()
+
+
+def own_of(entry: Entry | None) -> Own:
+    """Return what the newest entry about an analyst says of them."""
+    if entry is None:
+        return _NOTHING
+    return Own(
+        entry.share,
+        entry.share_slack,
+        entry.kept,
+        entry.kept_slack,
+        entry.used,
+        entry.used_slack,
+    )
 
 
 def opened(people: str, caps: Caps, note: Note) -> Entry:
@@ -89,9 +112,15 @@ def limited(last: Entry, caps: Caps, note: Note) -> Entry:
 
 def shared(last: Entry, own: Entry | None, share: Share, note: Note) -> Entry:
     """Return the entry that changes what an analyst may spend and what is kept for them."""
-    before, most = _NONE if own is None else own.own, share.most
-    limit = (None, None) if most is None else (most.nanos, most.slack)
-    after = *limit, share.kept.nanos, share.kept.slack, *before[4:]
+    before, most = own_of(own), share.most
+    after = Own(
+        None if most is None else most.nanos,
+        None if most is None else most.slack,
+        share.kept.nanos,
+        share.kept.slack,
+        before.used,
+        before.used_slack,
+    )
     entry = _next(last, "share", note, Wanted(share.who, 0, 0, "", ""), after, before=before)
     more, more_slack = entry.held > last.held, entry.held_slack > last.held_slack
     if (more and entry.spent + entry.held > entry.cap) or (
@@ -117,23 +146,31 @@ def charged(
         Proof: docs/proofs/budgets.md, theorem 1.
     """
     _check_fits(last, own, wanted, currency)
-    before = _NONE if own is None else own.own
-    share, share_slack, kept, kept_slack, used, used_slack = before
-    used, used_slack = used + wanted.price, used_slack + wanted.slack
-    after = share, share_slack, kept, kept_slack, used, used_slack
+    before = own_of(own)
+    after = before._replace(
+        used=before.used + wanted.price, used_slack=before.used_slack + wanted.slack
+    )
     return _next(last, "charge", note, wanted, after, before=before)
 
 
 def answered(last: Entry, own: Entry | None, charge: Entry, body: str, note: Note) -> Entry:
     """Return the entry of the answer that a charge paid for."""
-    same = _NONE if own is None else own.own
     paid = Wanted(charge.who, 0, 0, charge.plan, charge.data)
-    return _next(last, "answer", note, paid, same, charge=charge.number, body=body)
+    return _next(last, "answer", note, paid, own_of(own), charge=charge.number, body=body)
+
+
+def declared(people: str, terms: Terms) -> tuple[Entry, dict[str, Entry]]:
+    """Return the entries that a new id space would begin with: the last, and those of analysts."""
+    note, own = Note(""), dict[str, Entry]()
+    last = opened(people, terms.caps, note)
+    for share in terms.shares:
+        last = own[share.who] = shared(last, None, share, note)
+    return last, own
 
 
 def room(last: Entry, own: Entry | None) -> Amount:
     """Return the most that an analyst may still spend."""
-    share, share_slack, kept, kept_slack, used, used_slack = _NONE if own is None else own.own
+    share, share_slack, kept, kept_slack, used, used_slack = own_of(own)
     if share is None:
         share, share_slack = last.others, last.others_slack
     left = last.cap - last.spent - last.held
@@ -177,7 +214,7 @@ def _check_fits(last: Entry, own: Entry | None, wanted: Wanted, currency: Curren
 
 def _next(
     last: Entry,
-    kind: Kind,
+    kind: EntryKind,
     note: Note,
     wanted: Wanted,
     after: Own,
@@ -193,36 +230,41 @@ def _next(
     who, price, slack, plan, data = wanted
     held, held_slack = last.held, last.held_slack
     if before is not None:
-        held += _unspent(after[2], after[4]) - _unspent(before[2], before[4])
-        held_slack += _unspent(after[3], after[5]) - _unspent(before[3], before[5])
-    fields = (
-        last.people,
-        last.number + 1,
-        kind,
-        note.at,
-        who,
-        note.by,
-        note.why,
-        price,
-        slack,
-        plan,
-        data,
-        charge,
-        body,
-        *last.limits,
-        last.spent + price,
-        last.spent_slack + slack,
-        held,
-        held_slack,
-        *after,
-        "",
+        held += _unspent(after.kept, after.used) - _unspent(before.kept, before.used)
+        held_slack += _unspent(after.kept_slack, after.used_slack)
+        held_slack -= _unspent(before.kept_slack, before.used_slack)
+    return Entry(
+        people=last.people,
+        number=last.number + 1,
+        kind=kind,
+        at=note.at,
+        who=who,
+        by=note.by,
+        why=note.why,
+        price=price,
+        price_slack=slack,
+        plan=plan,
+        data=data,
+        charge=charge,
+        body=body,
+        cap=last.cap,
+        cap_slack=last.cap_slack,
+        most=last.most,
+        others=last.others,
+        others_slack=last.others_slack,
+        spent=last.spent + price,
+        spent_slack=last.spent_slack + slack,
+        held=held,
+        held_slack=held_slack,
+        share=after.share,
+        share_slack=after.share_slack,
+        kept=after.kept,
+        kept_slack=after.kept_slack,
+        used=after.used,
+        used_slack=after.used_slack,
+        hash="",
     )
-    return new_entry(fields)
 
 
 def _unspent(kept: int, used: int) -> int:
-    """Return what is kept for an analyst and not spent by them."""
     return kept - used if kept > used else 0
-
-
-_NONE: Own = (None, None, 0, 0, 0, 0)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from sordino.catalog.model import EVERYBODY, Analyst, Catalog, Purse
-from sordino.ledger.entry import ATTO, plain
+from sordino.ledger.entry import plain
 from sordino.privacy.budget import Budget
-from sordino.privacy.currency import Price
+from sordino.privacy.currency import ATTO, Price
 
 
 class Amount(NamedTuple):

@@ -12,10 +12,9 @@ from typing import get_args
 from sordino.errors import BudgetError, LedgerError
 from sordino.ledger import rules
 from sordino.ledger.entry import (
-    ATTO,
     Digest,
     Entry,
-    Kind,
+    EntryKind,
     first_hash,
     hash_of,
     read_currency,
@@ -25,9 +24,9 @@ from sordino.ledger.receipt import Seen
 from sordino.ledger.rules import Note, Wanted
 from sordino.ledger.stores.protocol import Pages
 from sordino.ledger.terms import Amount, Caps, Share
-from sordino.privacy.currency import Currency, Price
+from sordino.privacy.currency import ATTO, Currency, Price
 
-Told = Callable[[int, int], None]  # how many entries are done, of how many
+OnProgress = Callable[[int, int], None]  # how many entries are done, of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Verified:
     head: Seen
 
 
-def verify(ledger: Ledger, *, told: Told | None = None) -> tuple[Verified, ...]:
+def verify(ledger: Ledger, *, progress: OnProgress | None = None) -> tuple[Verified, ...]:
     """Check a whole ledger, or raise LedgerError that says where it is wrong.
 
     All hashes are computed anew, all sums added up anew by the rules, and every answer is compared
@@ -62,8 +61,8 @@ def verify(ledger: Ledger, *, told: Told | None = None) -> tuple[Verified, ...]:
             for entry in pages.entries(people):
                 walk.step(entry)
                 done += 1
-                if told is not None:
-                    told(done, total[0])
+                if progress is not None:
+                    progress(done, total[0])
             found.append(walk.end(people))
     if total != (done, sum(one.answers for one in found)):
         raise LedgerError(
@@ -137,7 +136,7 @@ class _Walk:
         note, last, own = Note(entry.at, entry.by, entry.why), self.last, self.own.get(entry.who)
         if last is None:
             return rules.opened(entry.people, _caps(entry), note)
-        if entry.kind not in get_args(Kind):
+        if entry.kind not in get_args(EntryKind):
             raise ValueError("there is no such kind of entry")
         match entry.kind:
             case "open":

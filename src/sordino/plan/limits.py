@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from sordino.catalog.checks import LARGEST_LIMIT
-from sordino.catalog.model import Catalog, Limits, Table
+from sordino.catalog.model import DEFAULT_ROWS, Catalog, Limits, Table
 from sordino.errors import UnknownName, Unsupported
 from sordino.plan.bounded import JOIN_ROWS, Shares, is_discovered
 from sordino.query.tree import (
@@ -25,7 +25,6 @@ from sordino.query.tree import (
     Window,
 )
 
-DEFAULT_ROWS = 10  # where nothing is stated
 MOST_MATCHES = 1_000  # rows that joins with public tables may make of one row
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.answer import Answer
-from sordino.answer.answer import Charge
 from sordino.engine.protocol import Exact
 from sordino.errors import SealedError
 from sordino.ledger.receipt import Receipt
@@ -58,16 +57,7 @@ def _logged(plan: Plan, sealed: Exact, receipt: Receipt, options: Options) -> An
     try:
         drawn = draw(plan, sealed, options)
         columns = columns_of(drawn)
-        charge = Charge(
-            number=receipt.number,
-            people=receipt.people,
-            price=receipt.price,
-            slack=receipt.slack,
-            left=receipt.left,
-            slack_left=receipt.slack_left,
-            who=receipt.who,
-            head=receipt.head,
-        )
+        charge = receipt._replace(plan="", data="")
         notes, facts = notes_of(drawn, columns), facts_of(plan, options)
         return Answer(columns, notes, plan.confidence, charge, facts)
     except Exception as error:

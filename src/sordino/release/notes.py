@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from sordino.answer.answer import Column, half_width
-from sordino.answer.certificate import NOT_COVERED, person_of
-from sordino.answer.render import number_pair, several
+from sordino.answer.codec import not_covered
+from sordino.answer.render import number_pair, person_of, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
 from sordino.plan.intervals import COUNTS, accuracy_of, level_of_release, measures_in, short
 from sordino.plan.limits import how_many_groups
@@ -69,7 +69,7 @@ def notes_of(drawn: Drawn, columns: tuple[Column, ...]) -> tuple[str, ...]:
     """Return the notes of an answer; they depend on public things and on noisy numbers alone."""
     plan = drawn.plan
     uncovered = [*_ids(plan), *_limits(plan), *_clamps(plan), *_grids(plan)]
-    found = [NOT_COVERED + text for text in uncovered]
+    found = [not_covered(text) for text in uncovered]
     found += [*_keys(plan), *_choices(columns), *_extremes(drawn), *_post(drawn), *_counted(drawn)]
     if any(None in (column.low or ()) for column in columns):
         found.append("? stands where no error bar can be given, as when a divisor may be 0")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
-from sordino.answer.answer import Column, End, Held
+from sordino.answer.answer import CellValue, Column, End
 from sordino.numbers.rounding import down, up
 from sordino.plan.intervals import level_for, measures_in
 from sordino.query.tree import (
@@ -75,7 +75,7 @@ def _plain(drawn: Drawn, title: str, scalar: MeasureRef, level: Fraction) -> Col
 def _choice(drawn: Drawn, title: str, scalar: MeasureRef, found: Picked) -> Column:
     gap = found.gap / drawn.plan.bounded.shares.coarse_steps
     listed = drawn.plan.query.measures[scalar.index].count is not None
-    values: tuple[Held, ...] = found.values if listed else tuple(v[0] for v in found.values)
+    values: tuple[CellValue, ...] = found.values if listed else tuple(v[0] for v in found.values)
     return Column(title, scalar.type, "measure", values, gap=gap, listed=listed,
                   confidence=drawn.plan.confidence)  # fmt: skip
 

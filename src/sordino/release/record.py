@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from sordino import __version__
+from sordino.answer.answer import Facts
 from sordino.plan.ask import Options
 from sordino.plan.bounded import Ranks, Votes
 from sordino.plan.intervals import choice_rule
@@ -17,7 +18,7 @@ from sordino.privacy.loss import loss_to_json
 from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
 
 
-def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
+def facts_of(plan: Plan, options: Options) -> Facts:
     """Return the facts as JSON values, always in the same order."""
     shares = plan.bounded.shares
     return {

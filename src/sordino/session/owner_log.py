@@ -32,7 +32,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sordino.catalog.model import Book, Catalog, CsvFile, DuckdbTable, ParquetFile
 from sordino.errors import CatalogError
-from sordino.ledger.stores.sqlite.forks import stores
+from sordino.ledger.stores.sqlite.store import stores
 
 _BESIDE = ("", "-wal", "-shm", "-journal")  # what SQLite writes for one file
 _DRAFT = ".new-"  # follows the name of a ledger that is being made

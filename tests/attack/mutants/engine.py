@@ -14,7 +14,7 @@ from sordino.engine.compile import rows as compile_tables
 from sordino.engine.compile import rows as compile_units
 from sordino.engine.compile import statement as compile_parts
 from sordino.engine.compile import weights as compile_shares
-from sordino.engine.duckdb import door as bases
+from sordino.engine.duckdb import columns as bases
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.bounded import Bounded, Cells, Distinct, Part, Total
 from sordino.query.operations import call

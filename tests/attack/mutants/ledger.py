@@ -10,14 +10,13 @@ from typing import Any
 from unittest import mock
 
 from sordino.ledger import entry, rules, terms, verify
-from sordino.ledger import limits as amend
+from sordino.ledger import ledger as ledger_module
 from sordino.ledger.chain import Chain
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.receipt import Receipt
 from sordino.ledger.stores.memory import MemoryStore
-from sordino.ledger.stores.postgres.store import PostgresPages
+from sordino.ledger.stores.postgres import PostgresPages
 from sordino.ledger.stores.sqlite import files as sqlite_file
-from sordino.ledger.stores.sqlite import forks
 from sordino.ledger.stores.sqlite import schema as sqlite_schema
 from sordino.ledger.stores.sqlite import store as sqlite
 from sordino.ledger.stores.sqlite.store import SqliteStore
@@ -148,8 +147,10 @@ _WRITTEN = """\
 _CHECKED_EARLY = """\
             last = self.chain.last(pages, people) or self._open(pages, people, terms)
             found = self.chain.own(pages, last, wanted.who)
-            mine = rules._NONE if found is None else found.own
-            more = *mine[:4], mine[4] + wanted.price, mine[5] + wanted.slack
+            mine = rules.own_of(found)
+            more = mine._replace(
+                used=mine.used + wanted.price, used_slack=mine.used_slack + wanted.slack
+            )
             draft = rules._next(last, "charge", note, wanted, more, before=mine)
 """
 
@@ -193,7 +194,7 @@ KEEPING: dict[str, Mutant] = {
     ),
     "a connection is kept over a fork": _all(
         _of(SqliteStore.hold, "self.part()", "pass"),
-        _of(forks.check_not_inherited, "if any(", "if False and any("),
+        _of(sqlite.check_not_inherited, "if any(", "if False and any("),
     ),
     "a file that was exchanged is not noticed": _of(
         SqliteStore._check_file, "if not same:", "if False:"
@@ -309,8 +310,8 @@ COUNTING: dict[str, Mutant] = {
     ),
     "two limits are taken for each other": _of(
         _NEXT,
-        "*last.limits,",
-        "*last.limits[:3], *last.limits[:2:-1],",
+        "others=last.others,\n        others_slack=last.others_slack,",
+        "others=last.others_slack,\n        others_slack=last.others,",
     ),
     "what is kept for others is spent": _of(
         rules.room, "last.cap - last.spent - last.held", "last.cap - last.spent"
@@ -343,7 +344,7 @@ COUNTING: dict[str, Mutant] = {
         Ledger._check_limits, "if found:", "if False:"
     ),
     "a change of limits is not put on record": _of(
-        amend.amend_space, "if _limits(last) !=", "if False and _limits(last) !="
+        ledger_module.amend_space, "if last.limits !=", "if False and last.limits !="
     ),
     "currencies are not compared": _of(
         Ledger._check_currency, "if counted not in", "if False and counted not in"

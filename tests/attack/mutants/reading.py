@@ -13,12 +13,11 @@ from sordino.catalog import arrow as entries
 from sordino.catalog.csv import files as csv_values
 from sordino.engine.compile import scalars
 from sordino.engine.compile.dialect import DUCKDB
-from sordino.engine.duckdb import careful as duckdb_careful
+from sordino.engine.duckdb import attached as duckdb_attached
+from sordino.engine.duckdb import columns as bases
 from sordino.engine.duckdb import connection as duckdb_connection
-from sordino.engine.duckdb import door as bases
 from sordino.engine.duckdb import engine as duckdb
 from sordino.engine.duckdb import parquet as duckdb_parquet
-from sordino.engine.duckdb import sources as duckdb_attached
 from tests.attack.mutants.rewrite import rewritten
 
 Mutant = tuple[str, Callable[[], AbstractContextManager[Any]]]
@@ -149,7 +148,7 @@ READING: dict[str, Mutant] = {
         'text = f"{text} COLLATE C"', "pass",
     ),
     "names of folders are columns": _of(
-        _FILES, duckdb_careful.scan_of, "hive_partitioning = false", "hive_partitioning = true"
+        _FILES, duckdb_parquet.scan_of, "hive_partitioning = false", "hive_partitioning = true"
     ),
     "the first file decides": _of(
         _FILES, duckdb_parquet.parquet_door,
@@ -160,10 +159,10 @@ READING: dict[str, Mutant] = {
         "parquet timestamp[ms]", duckdb_parquet._Entry, "is_careful", property(lambda _: False)
     ),
     "broken text gets question marks": _of(
-        "parquet string", duckdb_careful.scan_of, "'strict'", "'replace'"
+        "parquet string", duckdb_parquet.scan_of, "'strict'", "'replace'"
     ),
     "broken text loses what is broken": _of(
-        "parquet string", duckdb_careful.scan_of, "'strict'", "'ignore'"
+        "parquet string", duckdb_parquet.scan_of, "'strict'", "'ignore'"
     ),
     "broken text is not looked for": _of(
         "parquet string", duckdb_connection._is_read, "return False", "return True"
@@ -179,7 +178,7 @@ READING: dict[str, Mutant] = {
         "files string + plain text", duckdb_parquet.ParquetDoor.patched, "if stay:", "if not stay:"
     ),
     "broken text is taken as it is": _of(
-        "parquet string", duckdb_careful._text, "return _settled(array, Type.TEXT)",
+        "parquet string", duckdb_parquet._text, "return _settled_array(array, Type.TEXT)",
         "return array.cast(pa.large_binary()).view(pa.large_string())",
     ),
     "decimals in too many bits are left to DuckDB": _with(
@@ -193,10 +192,10 @@ READING: dict[str, Mutant] = {
         "parquet int16", duckdb_parquet._Entry, "is_narrow", property(lambda _: False)
     ),
     "text in dictionaries is looked at by Arrow": _of(
-        "parquet dictionary", duckdb_careful._opened, "binary_type=pa.large_binary()", ""
+        "parquet dictionary", duckdb_parquet._opened, "binary_type=pa.large_binary()", ""
     ),
     "long decimals go through doubles": _of(
-        "parquet decimal256(76, 0)", duckdb_careful._kind,
+        "parquet decimal256(76, 0)", duckdb_parquet._kind,
         "pa.types.is_decimal(arrow) and declared is Type.INTEGER", "False",
     ),
     "broken cells get question marks": _of(

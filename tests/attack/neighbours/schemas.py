@@ -19,17 +19,11 @@ from sordino.catalog.model import (
     Purse,
     Table,
 )
+from sordino.catalog.values import ARROW_TYPES
 from sordino.privacy.budget import Budget
 from sordino.query.types import Range, Type, Value
 
-ARROW = {
-    Type.INTEGER: pa.int64(),
-    Type.REAL: pa.float64(),
-    Type.TEXT: pa.string(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.DATE: pa.date32(),
-    Type.TIMESTAMP: pa.timestamp("us"),
-}
+ARROW = {kind: pa.type_for_alias(name) for kind, name in ARROW_TYPES.items()}
 WORDS = ("red", "green", "blue", "", " Red ", "naïve", "π", "x'y", 'q"t', "50%", "a_b", "null")
 UNIT = "uid"
 ROW_ID = "rid"

@@ -5,24 +5,32 @@ from datetime import date
 from fractions import Fraction
 
 from sordino.answer import Answer, Column
-from sordino.answer.answer import Charge
+from sordino.answer.answer import Facts
+from sordino.ledger.receipt import Receipt
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, Price
 from sordino.privacy.loss import loss_to_json
 from sordino.query.types import Type
 
 SURE = Fraction(95, 100)
-FACTS = {
+FACTS: Facts = {
     "software": {"name": "sordino", "version": "0"},
     "question": "SELECT disease, COUNT(*) FROM visits GROUP BY disease",
     "fingerprint": "ab" * 32,
     "tables": ["visits"],
     "unit": "people",
+    "neighbours": "add_remove",
+    "protects": "one unit with all its rows, added or removed",
     "epsilon": "1/2",
     "delta_for_keys": "0",
     "loss": loss_to_json(losses.pure(epsilon=Fraction(1, 2))),
+    "releases": [],
+    "keys": [],
+    "key_selection": None,
+    "limits": {},
+    "post_processing": {},
 }
-CHARGE = Charge(
+CHARGE = Receipt(
     number=3,
     people="people",
     price=Price(PURE, 500_000_000),

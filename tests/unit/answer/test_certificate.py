@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.answer.answer import Facts
 from sordino.answer.certificate import chance
 from sordino.privacy import losses
 from sordino.privacy.currency import ZCDP, Price
@@ -66,8 +67,9 @@ def test_a_certificate_fits_one_page() -> None:
 
 def test_a_loss_without_a_largest_value_is_stated_with_its_delta() -> None:
     loss = losses.concentrated(rho=Fraction(1, 100)).under("add_remove")
-    facts = {**FACTS, "loss": loss_to_json(loss), "delta_for_keys": "1/1000000"}
-    charge = replace(CHARGE, price=Price(ZCDP, 1), left=Price(ZCDP, 1), slack=Fraction(1, 10**6))
+    facts: Facts = {**FACTS, "loss": loss_to_json(loss), "delta_for_keys": "1/1000000"}
+    price, slack = Price(ZCDP, 1), Fraction(1, 10**6)
+    charge = CHARGE._replace(price=price, left=price, slack=slack)
     page = " ".join(replace(FULL, facts=facts, charge=charge).certificate().split())
     assert "the chance that it is drawn changes by at most a factor of " in page
     assert ", plus at most 1 in 500,000." in page
@@ -77,7 +79,7 @@ def test_a_loss_without_a_largest_value_is_stated_with_its_delta() -> None:
 
 
 def test_with_discovered_keys_a_pure_loss_has_a_delta_too() -> None:
-    facts = {**FACTS, "delta_for_keys": "1/10000000", "unit": "patients"}
+    facts: Facts = {**FACTS, "delta_for_keys": "1/10000000", "unit": "patients"}
     page = " ".join(replace(FULL, facts=facts).certificate().split())
     assert "such as 'this patient is in the data'" in page
     assert "a factor of 1.65, plus at most 1 in 10 million." in page
@@ -85,7 +87,7 @@ def test_with_discovered_keys_a_pure_loss_has_a_delta_too() -> None:
 
 
 def test_a_question_cannot_write_to_the_terminal() -> None:
-    facts = {**FACTS, "question": "SELECT '\x1b[31m'\n\n FROM visits"}
+    facts: Facts = {**FACTS, "question": "SELECT '\x1b[31m'\n\n FROM visits"}
     page = replace(FULL, facts=facts).certificate()
     assert "\x1b" not in page
     assert "Question: SELECT '\\x1b[31m' FROM visits" in page

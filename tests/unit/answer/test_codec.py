@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.answer import Column
-from sordino.answer.answer import Charge, charge_from_json
-from sordino.answer.codec import from_bytes, to_bytes
+from sordino.answer.codec import from_bytes, receipt_from_json, receipt_to_json, to_bytes
+from sordino.ledger.receipt import Receipt
 from sordino.privacy.currency import Currency, Price
 from sordino.query.types import Type
 from tests.unit.answer.sample import FULL, answer
@@ -60,8 +60,9 @@ def test_that_an_answer_was_given_again_is_no_part_of_it() -> None:
 
 def test_a_charge_in_one_renyi_order_comes_back() -> None:
     currency = Currency("renyi", Fraction(9, 2))
-    charge = Charge(1, "p", Price(currency, 5), Fraction(1, 3), Price(currency, 6), Fraction(0))
-    assert charge_from_json(charge.to_json()) == charge
+    price, left = Price(currency, 5), Price(currency, 6)
+    charge = Receipt("p", 1, "ab", "ann", price, Fraction(1, 3), left, Fraction(0))
+    assert receipt_from_json(receipt_to_json(charge)) == charge
 
 
 @pytest.mark.parametrize("body", [b"[]", b'{"answer":2}', b"{}"])

@@ -9,7 +9,7 @@ from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.rows import unit_exponent
 from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.compile.text import Writer
-from sordino.engine.duckdb.door import Base, check_fit
+from sordino.engine.duckdb.columns import Base, check_fit
 from sordino.errors import CatalogError
 from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, Total, Votes
 from sordino.query.operations import call

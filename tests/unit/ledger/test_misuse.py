@@ -21,7 +21,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.sqlite import files as place
-from sordino.ledger.stores.sqlite.store import _UNSEEN, SqliteStore
+from sordino.ledger.stores.sqlite.store import _LOOK_AGAIN, SqliteStore
 from sordino.privacy import Budget, losses
 from tests.unit.ledger.samples import analyst, catalog, in_file, in_memory, pay, terms
 
@@ -58,7 +58,7 @@ def test_a_log_that_is_removed_while_a_ledger_is_open_stops_it(tmp_path: Path) -
         pay(first)
         for end in ("-wal", "-shm"):
             path.with_name(f"{path.name}{end}").unlink()
-        time.sleep(2 * _UNSEEN)
+        time.sleep(2 * _LOOK_AGAIN)
         with pytest.raises(LedgerError, match="log beside the ledger"):
             pay(first)
 

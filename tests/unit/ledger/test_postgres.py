@@ -15,9 +15,8 @@ from sordino.errors import LedgerError
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import book_at, open_ledger
 from sordino.ledger.receipt import Seen
-from sordino.ledger.stores.postgres import store as module
-from sordino.ledger.stores.postgres.schema import MIGRATIONS
-from sordino.ledger.stores.postgres.store import PostgresStore
+from sordino.ledger.stores import postgres as module
+from sordino.ledger.stores.postgres import MIGRATIONS, PostgresStore
 from sordino.ledger.stores.protocol import Store
 from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify

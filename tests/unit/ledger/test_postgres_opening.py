@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sordino.catalog.model import Catalog, Purse
 from sordino.errors import LedgerError
 from sordino.ledger.opening import book_at, open_ledger
-from sordino.ledger.stores.postgres.store import PostgresStore
+from sordino.ledger.stores.postgres import PostgresStore
 from sordino.privacy import Budget, losses
 from tests.postgres import Server, run
 

@@ -69,6 +69,12 @@ class Book:
         self.add(entry)
         return True
 
+    def amend(self, step: Share | Caps) -> None:
+        if isinstance(step, Share):
+            self.share(step)
+        else:
+            self.add(rules.limited(self.last, step, NOTE))
+
     def used(self, who: str) -> Amount:
         mine = [wanted for wanted in self.paid if wanted.who == who]
         return Amount(sum(each.price for each in mine), sum(each.slack for each in mine))
@@ -134,10 +140,8 @@ def test_limits_that_move_never_let_a_charge_break_those_of_its_time(
 ) -> None:
     book = opened(stated)
     for step in steps:
-        if isinstance(step, Share):
-            book.share(step)
-        elif isinstance(step, Caps):
-            book.add(rules.limited(book.last, step, NOTE))
+        if not isinstance(step, Wanted):
+            book.amend(step)
         else:
             wanted = fits(book, step)
             assert book.charge(step) == wanted
@@ -154,12 +158,10 @@ def test_room_is_exactly_what_a_charge_may_take(
 ) -> None:
     book = opened(stated)
     for step in steps:
-        if isinstance(step, Share):
-            book.share(step)
-        elif isinstance(step, Caps):
-            book.add(rules.limited(book.last, step, NOTE))
-        else:
+        if isinstance(step, Wanted):
             book.charge(step)
+        else:
+            book.amend(step)
     free = rules.limited(book.last, _without_most(book.last), NOTE)
     own, left = book.own.get(who), book.room(who)
     for price in range(1, left.nanos + 3):

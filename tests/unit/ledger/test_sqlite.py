@@ -18,7 +18,7 @@ import pytest
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.stores.sqlite import store as sqlite
-from sordino.ledger.stores.sqlite.store import _UNSEEN, SqliteStore
+from sordino.ledger.stores.sqlite.store import _LOOK_AGAIN, SqliteStore
 from sordino.ledger.verify import verify
 from tests.unit.ledger.samples import analyst, catalog, ended, in_file, pay, started, terms
 
@@ -71,7 +71,7 @@ def test_a_file_that_is_moved_or_exchanged_while_open_is_used_no_more(tmp_path: 
     pay(ledger)
     shutil.copy(path, tmp_path / "copy")
     path.rename(away)
-    time.sleep(2 * _UNSEEN)
+    time.sleep(2 * _LOOK_AGAIN)
     for use in (lambda: pay(ledger), lambda: ledger.left("people", "ann"), ledger.heads):
         with pytest.raises(LedgerError, match="moved or exchanged while it was open"):
             use()

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.catalog.model import Analyst, Catalog, Purse
-from sordino.ledger.entry import ATTO
 from sordino.ledger.terms import Amount, Caps, Share, slack_up, terms_of
 from sordino.privacy import Budget
+from sordino.privacy.currency import ATTO
 from tests.unit.ledger.samples import analyst, catalog
 
 PARTS = st.fractions(min_value=0, max_value=1)

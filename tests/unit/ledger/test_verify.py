@@ -374,7 +374,7 @@ def test_how_far_it_has_come_is_told() -> None:
     pay(ledger)
     pay(ledger, people="staff")
     told: list[tuple[int, int]] = []
-    found = verify(ledger, told=lambda done, total: told.append((done, total)))
+    found = verify(ledger, progress=lambda done, total: told.append((done, total)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert {each.people: each.entries for each in found} == {"people": 2, "staff": 2}
     assert verify(in_memory()) == ()

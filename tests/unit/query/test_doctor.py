@@ -9,13 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.catalog import doctor
+from sordino.catalog.arrow import plain, type_of
 from sordino.catalog.checks import catalog, column, purse, table
 from sordino.catalog.checks import limits as limits_of
 from sordino.catalog.doctor import Finding, Severity, check
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable, ForeignKey, Frame, ParquetFile
-from sordino.engine.duckdb.files import READER
-from sordino.plan import limits
+from sordino.catalog.values import ARROW_TYPES, CONVERSIONS
+from sordino.engine.duckdb.attached import READER
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.errors import CatalogError
+from sordino.query.types import Type
 
 ROWS = {"id": [1], "age": [30], "note": ["x"], "price": [1.5], "big": pa.array([1], pa.uint64())}
 FRAME = Frame(pa.table(ROWS))
@@ -36,10 +39,6 @@ def only(found: list[Finding], severity: Severity) -> Finding:
 
 def test_a_catalog_without_fault_has_no_findings() -> None:
     assert check(catalog_of(column("age", "integer", bounds=(0, 120)))) == []
-
-
-def test_the_default_of_rows_is_the_one_that_plans_use() -> None:
-    assert doctor.DEFAULT_ROWS == limits.DEFAULT_ROWS
 
 
 def test_a_number_without_bounds_is_warned_of() -> None:
@@ -126,7 +125,8 @@ def test_columns_that_lead_to_the_unit_need_no_bounds() -> None:
     ("name", "kind", "severity", "text"),
     [
         ("nope", "boolean", Severity.ERROR, "the schema has no such column"),
-        ("age", "boolean", Severity.ERROR, "declared as boolean and held as int64"),
+        ("age", "boolean", Severity.WARNING, "declared as boolean and held as int64"),
+        ("age", "date", Severity.ERROR, "declared as date and held as int64"),
         ("note", "boolean", Severity.WARNING, "declared as boolean and held as string"),
     ],
 )
@@ -136,6 +136,35 @@ def test_a_column_must_be_there_and_hold_its_type(
     finding = only(check(catalog_of(column(name, kind))), severity)
     assert text in finding.message
     assert finding.where == f"visits.{name}"
+
+
+@pytest.mark.parametrize("held", Type)
+@pytest.mark.parametrize("kind", Type)
+def test_the_doctor_calls_an_error_what_the_engine_refuses(held: Type, kind: Type) -> None:
+    rows = pa.table({"id": [1], "x": pa.array([None], ARROW_TYPES[held])})
+    columns = [column("id", "integer"), column("x", kind)]
+    declared = catalog([table("t", Frame(rows), columns, unit="id", limits=FEW)], purse(**BUDGET))
+    found = [finding for finding in check(declared) if finding.severity is Severity.ERROR]
+    try:
+        DuckdbEngine(declared).close()
+    except CatalogError:
+        assert len(found) == 1
+    else:
+        assert found == []
+
+
+@pytest.mark.parametrize("held", Type)
+@pytest.mark.parametrize("kind", Type)
+def test_what_a_frame_is_turned_into_is_in_the_table(held: Type, kind: Type) -> None:
+    conversion = CONVERSIONS.get((held, kind))
+    try:
+        made = plain(pa.array([None], ARROW_TYPES[held]), kind)
+    except CatalogError:
+        assert conversion is None or not conversion.in_memory
+    else:
+        assert conversion is not None
+        assert conversion.in_memory
+        assert type_of(made.type) is kind
 
 
 @pytest.mark.parametrize(("unit", "text"), [("price", "real numbers"), ("big", "uint64")])

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.catalog.schemas import Found, parquet_schema
+from sordino.catalog.schemas import SourceColumn, parquet_schema
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
@@ -36,7 +36,8 @@ def test_a_column_has_the_type_that_takes_in_all_files(
     tmp_path: Path, held: list[Any], kind: Type | None, words: str
 ) -> None:
     path = written(tmp_path, *({"v": values} for values in held))
-    assert parquet_schema(path) == (Found("v", kind, words),)
+    is_mixed, is_partly_text = " or " in words, " or string" in words
+    assert parquet_schema(path) == (SourceColumn("v", kind, words, is_mixed, is_partly_text),)
 
 
 def test_a_column_that_a_file_does_not_have_is_none(tmp_path: Path) -> None:

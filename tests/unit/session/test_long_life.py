@@ -14,7 +14,7 @@ import pytest
 import sordino as so
 from sordino.cache import MEGABYTE
 from sordino.engine.duckdb import connection as duckdb_connection
-from sordino.engine.duckdb import trial as duckdb_trial
+from sordino.engine.duckdb import dry_run
 from sordino.engine.duckdb.connection import Database
 from sordino.plan.plan import Plan
 from sordino.randomness.raw import WideGaussian
@@ -99,7 +99,7 @@ def test_a_database_that_has_served_long_is_opened_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duckdb_connection, "_WORN", 3)
-    monkeypatch.setattr(duckdb_trial, "_WORN", 3)
+    monkeypatch.setattr(dry_run, "_WORN", 3)
     (tmp_path / "visits.csv").write_text("person,cost\n" + "1,5\n" * 40 + "2,7\n" * 40, "utf-8")
     visits = '[tables.visits]\ncsv = "visits.csv"\nunit = "row"\n[tables.visits.columns]\n'
     visits += 'cost = { type = "integer", bounds = [0, 10] }\n'

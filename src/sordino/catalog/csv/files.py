@@ -314,7 +314,6 @@ def _bytes(cells: Any, rows: Rows, place: int, *, empty_is_null: bool) -> Any:
 
 
 def _is_any(flags: Flags, rows: Rows, place: int) -> bool:
-    """Tell whether a cell of a column is flagged."""
     if place < rows.width:
         return bool(flags[place :: rows.width].any())
     return bool(flags[(rows.first + place)[rows.many > place]].any())
@@ -416,7 +415,6 @@ def _is_above_ascii(encoding: str) -> bool:
 
 
 def _first_line(stream: _Stream, where: str) -> bytes:
-    """Take the first line off a stream."""
     line = b""
     while b"\n" not in line and len(line) <= LONGEST_HEADER:
         fresh = stream.read(_START)

@@ -10,7 +10,7 @@ from typing import assert_never
 from sordino.engine.compile.rows import Reader, Relation, whole_steps
 from sordino.engine.compile.scalars import Scope, Term
 from sordino.engine.compile.text import Writer, inner, select
-from sordino.engine.duckdb.door import short_text
+from sordino.engine.duckdb.columns import short_text
 from sordino.plan.bounded import (
     Bounded,
     Cells,

@@ -13,7 +13,7 @@ from sordino.catalog.model import Catalog, Column, Table
 from sordino.engine.compile.dialect import quoted
 from sordino.engine.compile.scalars import Scope, Term, clamped, common, kept_between
 from sordino.engine.compile.text import Writer, inner, select
-from sordino.engine.duckdb.door import Base, normal
+from sordino.engine.duckdb.columns import Base, normal
 from sordino.plan.bounded import JOIN_ROWS
 from sordino.plan.limits import is_cut
 from sordino.query.tree import (

@@ -17,7 +17,7 @@ from sordino.engine.compile.keys import Keyed, keyed, mapped_keys
 from sordino.engine.compile.rows import Reader, Tables, is_costly, needs_units
 from sordino.engine.compile.text import Bound, Writer, inner, select
 from sordino.engine.compile.weights import Groups, Weights, by_unit, crowded, least_rows, weight
-from sordino.engine.duckdb.door import Base
+from sordino.engine.duckdb.columns import Base
 from sordino.plan.bounded import (
     Bounded,
     Cells,

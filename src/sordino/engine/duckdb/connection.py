@@ -27,7 +27,7 @@ import duckdb
 
 from sordino.catalog.model import CsvFile
 from sordino.engine.compile.dialect import literal, quoted
-from sordino.engine.duckdb.files import unopened
+from sordino.engine.duckdb.attached import CLOSED, unopened
 from sordino.engine.duckdb.forks import WORK, check_whole, keep_alive
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
 from sordino.errors import CatalogError
@@ -93,9 +93,7 @@ def _lives(pid: int) -> bool:
 
 
 _BEFORE = {  # the order of all settings matters: external access goes last but one
-    "python_enable_replacements": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
+    **CLOSED,
     "allow_community_extensions": False,
     "allow_unsigned_extensions": False,
     "perfect_ht_threshold": 17,  # bits of small keys that are grouped without hashing

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import secrets
 import threading
@@ -18,18 +19,19 @@ import duckdb
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
 from sordino.catalog.schemas import Malformed
+from sordino.catalog.values import ARROW_TYPES
 from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.rows import Tables, tables_read
+from sordino.engine.compile.scalars import Scope, Term, common
 from sordino.engine.compile.statement import Statement, compile_bounded
-from sordino.engine.compile.text import Writer, select
+from sordino.engine.compile.text import Writer, inner, select
 from sordino.engine.duckdb.connection import BAD_TEXT, Database
+from sordino.engine.duckdb.dry_run import DryRun, columns_of
 from sordino.engine.duckdb.forks import FORKED, WORK
-from sordino.engine.duckdb.sources import ARROW, narrowed, sources_of, view_name
-from sordino.engine.duckdb.trial import Trial, columns_of, join_keys, most_matches
-from sordino.engine.owner import tell_owner
+from sordino.engine.duckdb.sources import narrowed, sources_of, view_name
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
-from sordino.errors import CatalogError, SealedError, Unsupported
+from sordino.errors import CatalogError, SealedError, SordinoError, Unsupported
 from sordino.ledger.receipt import Receipt
 from sordino.plan.bounded import Bounded
 from sordino.plan.limits import check_matches
@@ -80,7 +82,7 @@ class DuckdbEngine:
         self.bases = self.database.doors.bases
         names = [view_name(place) for place in range(len(catalog.tables))]
         with self.database.connection() as connection:
-            self._trial = Trial(columns_of(connection, names))
+            self._dry_run = DryRun(columns_of(connection, names))
         self._compiled = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._compile)
         self._tried = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._try)
         self._matches = lru_cache(_JOINS)(self._most_matches)
@@ -124,7 +126,7 @@ class DuckdbEngine:
             return Sealed(_parts(table, statement))
         except Exception as error:
             charge = f"{receipt.people}:{receipt.number}"
-            tell_owner("a question failed after its charge", error, charge=charge)
+            _tell_owner("a question failed after its charge", error, charge=charge)
         raise SealedError
 
     def read(self, names: Iterable[str]) -> None:
@@ -143,7 +145,7 @@ class DuckdbEngine:
                 _read(database, partial(database.load, view_name(place)))
                 self._check_unwritten(table.name)
             except Malformed as error:
-                tell_owner(f"table {table.name!r} cannot be read", error, public=True)
+                _tell_owner(f"table {table.name!r} cannot be read", error, public=True)
                 raise CatalogError(
                     f"table {table.name!r}: its file is not well-formed, so that nothing is asked "
                     "of it or charged; its owner can see where, by 'sordino check --read'"
@@ -153,7 +155,7 @@ class DuckdbEngine:
             except Exception as error:
                 if _is_interrupt(error):
                     raise KeyboardInterrupt from None
-                tell_owner(f"table {table.name!r} cannot be read", error)
+                _tell_owner(f"table {table.name!r} cannot be read", error)
                 raise CatalogError(
                     f"table {table.name!r}: its file cannot be read, so that nothing is asked of "
                     "it or charged; the owner's log says of which kind the failure was"
@@ -202,17 +204,17 @@ class DuckdbEngine:
         """Let go of what a thread may have held when this process was forked from another."""
         self._reopening = threading.Lock()
         self.database.leave()
-        self._trial = self._trial.again()
+        self._dry_run = self._dry_run.again()
 
     def _try(self, bounded: Bounded) -> Statement:
         """Return the statement of a question, once it has been carried out on made-up rows."""
         try:
             statement = self.statement(bounded, salt=0)
-            self._trial.run(lambda database: _parts(_execute(database, statement), statement))
+            self._dry_run.run(lambda database: _parts(_execute(database, statement), statement))
         except Exception as error:
             if _is_interrupt(error):
                 raise KeyboardInterrupt from None
-            tell_owner("a question cannot be carried out", error, public=True)
+            _tell_owner("a question cannot be carried out", error, public=True)
         else:
             return statement
         raise Unsupported(
@@ -223,12 +225,12 @@ class DuckdbEngine:
 
     def _matches_of(self, join: JoinPublic) -> int:
         tables = Tables(Writer(DUCKDB), self.catalog, self.bases, units=False)
-        return self._matches(join.table, self.version([join.table]), join_keys(tables, join))
+        return self._matches(join.table, self.version([join.table]), _join_keys(tables, join))
 
     def _most_matches(self, name: str, _: str, keys: tuple[tuple[str, Type], ...]) -> int:
         writer = Writer(DUCKDB)
         tables = Tables(writer, self.catalog, self.bases, units=False)
-        (many,) = self._read_public(name, writer, most_matches(tables, name, keys))
+        (many,) = self._read_public(name, writer, _most_of(tables, name, keys))
         return int(many)
 
     def statement(self, bounded: Bounded, *, salt: int) -> Statement:
@@ -257,7 +259,7 @@ class DuckdbEngine:
         except Exception as error:
             if _is_interrupt(error):
                 raise KeyboardInterrupt from None
-            tell_owner("a public table could not be read", error)
+            _tell_owner("a public table could not be read", error)
         raise CatalogError(f"the public table {name!r} cannot be read")
 
     def swap(self, table: str, frame: Any) -> None:
@@ -303,6 +305,37 @@ class DuckdbEngine:
 
     def _compile(self, bounded: Bounded) -> Statement:
         return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
+
+
+def _join_keys(tables: Tables, join: JoinPublic) -> tuple[tuple[str, Type], ...]:
+    """Return the columns of the public table that a join compares, and in which types."""
+    table = tables.table(join.table)
+    return tuple(
+        (name, common(scalar.type, tables.column_type(table, name))) for scalar, name in join.on
+    )
+
+
+def _most_of(tables: Tables, name: str, keys: tuple[tuple[str, Type], ...]) -> str:
+    """Return a SELECT of the largest number of rows of a public table with one key.
+
+    Keys are counted in the type in which a join compares them; in it two of them may be equal.
+    """
+    table = tables.table(name)
+    if not table.public:
+        raise ValueError(f"table {table.name!r} is not public")
+    names = {column: tables.inner_name(table, column) for column, _ in keys}
+    base = tables.base(table, [(inside, column) for column, inside in names.items()])
+    scope = Scope(tables.writer, {})
+    texts = [
+        scope.into(Term(names[column], tables.column_type(table, column)), kind).text
+        for column, kind in keys
+    ]
+    columns = [f"j{place}" for place in range(len(texts))]
+    made = [f"{text} AS {column}" for text, column in zip(texts, columns, strict=True)]
+    rows = inner(select(made, scope.source(base)))
+    there = [f"{column} IS NOT NULL" for column in columns]
+    counts = inner(select(["count(*) AS n"], rows, where=there, by=columns))
+    return select(["COALESCE(max(n), 0) AS n"], counts)
 
 
 def _weight(statement: Statement) -> int:
@@ -358,7 +391,6 @@ def _written(file: str) -> int:
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
-    """Return when a file was written, and its size, or None if it is not there."""
     try:
         seen = file.stat()
     except OSError:
@@ -485,7 +517,7 @@ def as_arrow(rows: list[Any], statement: Statement) -> pa.Table:
     """Return tuples as Arrow, in the types that the statement gives."""
     import pyarrow as pa  # pyarrow is loaded where results are
 
-    keys = {f"k{place}": ARROW[kind] for place, kind in enumerate(statement.types)}
+    keys = {f"k{place}": ARROW_TYPES[kind] for place, kind in enumerate(statement.types)}
     wide = frozenset[str]().union(*statement.wide)
     columns = list(zip(*rows, strict=True)) or [()] * len(statement.every)
     arrays = {
@@ -493,3 +525,35 @@ def as_arrow(rows: list[Any], statement: Statement) -> pa.Table:
         for name, column in zip(statement.every, columns, strict=True)
     }
     return pa.table(arrays)
+
+
+# What the owner is told of a failure: what failed and of which kind, and no value of a row. -------
+#
+# A database quotes values in what it says of an error, so its words are kept only where they are of
+# memory, of files, or of an interrupt. A trace would have them too, and is left out.
+
+_OWNER_LOG = logging.getLogger("sordino.owner")
+_OWNER_LOG.addHandler(logging.NullHandler())  # what is logged is for the owner, not for stderr
+
+_SAFE_TO_QUOTE = (
+    SordinoError,
+    MemoryError,
+    OSError,
+    duckdb.OutOfMemoryException,
+    duckdb.IOException,
+    duckdb.InterruptException,
+)
+
+
+def _tell_owner(
+    what: str, error: BaseException, *, public: bool = False, charge: str | None = None
+) -> None:
+    """Write a failure to the owner's log; ``public`` if it cannot have met a value of a row.
+
+    ``charge`` says of which charge it is, as in "people:7".
+    """
+    said = "; what it says is left out, for it may quote a value"
+    if public or isinstance(error, _SAFE_TO_QUOTE):
+        said = f": {str(error).splitlines()[0] if str(error) else ''}"
+    # The log keeps the text of a record and none of its arguments, which might be values.
+    _OWNER_LOG.error(f"{what}: {type(error).__name__}{said}", extra={"charge": charge})

@@ -1,17 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of a catalog in DuckDB: which files and frames there are, and how each is read.
-
-Tables of attached DuckDB files: tables alone, columns that are stored, text byte by byte.
-
-A view or a generated column is computed whenever it is read, by SQL that may fail on a value or mix
-the rows of several people, so neither is read. A collation makes texts equal that are not, and
-with them groups and people; the type that DuckDB tells does not show it, so it is always taken off.
-"""
+"""Sources of a catalog in DuckDB: which files and frames there are, and how each is read."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -19,110 +11,14 @@ from typing import Any, assert_never
 import duckdb
 
 from sordino.catalog.model import Catalog, Column, CsvFile, DuckdbTable, Frame, ParquetFile, Table
-from sordino.engine.compile.dialect import DUCKDB, quoted
-from sordino.engine.compile.text import Writer, select
-from sordino.engine.duckdb.door import Base, check_fit, held_of, id_columns, normal
+from sordino.catalog.values import ARROW_TYPES
+from sordino.engine.compile.text import select
+from sordino.engine.duckdb.attached import attached_door
+from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed
 from sordino.engine.duckdb.parquet import ParquetDoor, parquet_door
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
-_PARTS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|\S""")
-
-
-def attached_door(
-    connection: duckdb.DuckDBPyConnection,
-    table: Table,
-    name: str,
-    place: tuple[str, str],
-    ids: frozenset[str],
-) -> tuple[str, Base]:
-    """Return a SELECT of the declared columns of a table in an attached database, and its types.
-
-    ``place`` is the name of the database and that of the table.
-    """
-    database, inside = place
-    sql, names = _stored(connection, table, database, inside)
-    computed = set(generated(sql))
-    held: dict[str, str] = {}
-    chosen = []
-    source = f"{quoted(database)}.main.{quoted(inside)}"
-    for column in table.columns:
-        actual = names.get(column.name.lower())
-        if actual is None:
-            raise CatalogError(
-                f"table {table.name!r}: the table {inside!r} has no column {column.name!r}; it has "
-                f"{', '.join(names.values())}"
-            )
-        if actual in computed:
-            raise CatalogError(
-                f"column {column.name!r} of table {table.name!r} is a generated column, which is "
-                "computed when it is read and may fail; store it, by CREATE TABLE ... AS SELECT"
-            )
-        (kind,) = connection.sql(select([quoted(actual)], source)).types
-        held[column.name] = held_of(kind)
-        check_fit(table.name, column.name, column.type, held[column.name], is_id=column.name in ids)
-        text = quoted(actual)
-        if held[column.name] == "VARCHAR":
-            text = f"{text} COLLATE C"
-        chosen.append(f"{text} AS {quoted(column.name)}")
-    return select(chosen, source), Base(name, held, ids)
-
-
-def _stored(
-    connection: duckdb.DuckDBPyConnection, table: Table, database: str, inside: str
-) -> tuple[str, dict[str, str]]:
-    """Return how a table was created, and its columns by their names in lower case."""
-    where = ["database_name = $1", "schema_name = 'main'", "NOT internal"]
-    found = connection.execute(
-        select(["table_name", "sql"], "duckdb_tables()", where=where), [database]
-    ).fetchall()
-    for actual, sql in found:
-        if actual.lower() == inside.lower():
-            text = select(["column_name"], "duckdb_columns()", where=[*where, "table_name = $2"])
-            rows = connection.execute(text, [database, actual]).fetchall()
-            return sql, {column.lower(): column for (column,) in rows}
-    views = connection.execute(
-        select(["view_name"], "duckdb_views()", where=where), [database]
-    ).fetchall()
-    if any(view.lower() == inside.lower() for (view,) in views):
-        raise CatalogError(
-            f"table {table.name!r}: {inside!r} is a view, which may mix rows of several people or "
-            "fail on a value; store its rows, by CREATE TABLE ... AS, and declare that table"
-        )
-    raise CatalogError(
-        f"table {table.name!r}: its file has no table {inside!r}; there are "
-        f"{', '.join(sorted(actual for actual, _ in found)) or 'none'}"
-    )
-
-
-def generated(sql: str) -> Iterator[str]:
-    """Return the generated columns in the CREATE TABLE that DuckDB writes for a table.
-
-    >>> list(generated('CREATE TABLE t(a DATE, "b c" DATE GENERATED ALWAYS AS((a + 1)));'))
-    ['b c']
-    """
-    depth, column = 0, ""
-    words: list[str] = []
-    for part in _PARTS.findall(sql):
-        depth -= part == ")"
-        if depth == 1 and part == ",":
-            column, words = "", []
-        elif depth == 1:
-            column = column or part
-            words = [*words, part][-3:]
-            if words == ["GENERATED", "ALWAYS", "AS"]:
-                yield column[1:-1].replace('""', '"') if column[0] == '"' else column
-        depth += part == "("
-
-
-ARROW = {
-    Type.INTEGER: "int64",
-    Type.REAL: "float64",
-    Type.TEXT: "string",
-    Type.BOOLEAN: "bool",
-    Type.DATE: "date32",
-    Type.TIMESTAMP: "timestamp[us]",
-}
 _GLOB = frozenset("*?[")
 LOADING = "loading"  # the name of text while it is turned into the declared types
 
@@ -181,7 +77,9 @@ def sources_of(catalog: Catalog) -> Sources:
             case CsvFile(path=path):
                 of[table.name] = tuple(_files(table, path))
                 ids = id_columns(catalog, table)
-                loaded[name] = _csv(table, of[table.name], ids), _typed(table, ids)
+                texts = {column.name: "VARCHAR" for column in table.columns}
+                columns = select(typed(table, texts, ids), LOADING)
+                loaded[name] = _csv(table, of[table.name], ids), columns
                 frames[name] = _empty(table)
             case DuckdbTable(path=path):
                 file = _files(table, path)[0]
@@ -259,12 +157,7 @@ def narrowed(table: Table, held: Any) -> Any:
     return held.select(names)
 
 
-def _declared(table: Table) -> list[str]:
-    return [quoted(column.name) for column in table.columns]
-
-
 def _files(table: Table, path: Path) -> list[str]:
-    """Return the files that a path or a pattern names, in a fixed order."""
     if _GLOB & set(str(path)) and not path.exists():
         parts = path.parts
         first = next(place for place, part in enumerate(parts) if _GLOB & set(part))
@@ -320,19 +213,9 @@ def _check_id_times(table: Table, source: CsvFile, ids: frozenset[str]) -> None:
             )
 
 
-def _typed(table: Table, ids: frozenset[str]) -> str:
-    """Return a SELECT of text in the declared types; what does not fit is missing."""
-    writer = Writer(DUCKDB)
-    chosen = []
-    for column in table.columns:
-        is_id = column.name in ids
-        text = normal(writer, column.name, column.type, "VARCHAR", is_id=is_id, whole=True)
-        chosen.append(f"{writer.as_type(text, column.type)} AS {quoted(column.name)}")
-    return select(chosen, LOADING)
-
-
 def _empty(table: Table) -> Any:
-    """Return a frame of no rows with the declared types."""
     import pyarrow as pa  # only where there is a CSV file
 
-    return pa.schema([(column.name, ARROW[column.type]) for column in table.columns]).empty_table()
+    return pa.schema(
+        [(column.name, ARROW_TYPES[column.type]) for column in table.columns]
+    ).empty_table()

@@ -32,7 +32,6 @@ class MemoryStore:
 
     @contextmanager
     def read(self) -> Iterator[MemoryStore]:
-        """Return the pages as they are at one moment."""
         if os.getpid() != self._process:  # where nobody writes, and the lock may never be free
             yield self
             return
@@ -41,7 +40,6 @@ class MemoryStore:
 
     @contextmanager
     def write(self, people: str) -> Iterator[MemoryStore]:
-        """Return the pages for adding to an id space."""
         if os.getpid() != self._process:
             raise LedgerError(
                 "a budget in memory cannot be spent in a forked process, where it would be spent "
@@ -62,26 +60,21 @@ class MemoryStore:
         return compare_and_add(self, last, entry, body)
 
     def spaces(self) -> dict[str, str]:
-        """Return the currency of every id space that was opened, by its name."""
         return dict(sorted(self._spaces.items()))
 
     def currency(self, people: str) -> str | None:
-        """Return the currency of an id space, or None if it was not opened."""
         return self._spaces.get(people)
 
     def add_space(self, people: str, currency: str) -> None:
-        """Begin an id space."""
         if people in self._spaces:
             raise LedgerError(f"{people!r} has been opened")
         self._spaces[people] = currency
 
     def last(self, people: str) -> Entry | None:
-        """Return the newest entry of an id space."""
         entries = self._entries.get(people)
         return entries[-1] if entries else None
 
     def head(self, people: str) -> tuple[int, str] | None:
-        """Return the number and the hash of the newest entry of an id space."""
         last = self.last(people)
         return None if last is None else (last.number, last.hash)
 
@@ -90,24 +83,19 @@ class MemoryStore:
         return self.entry(people, self._own.get((people, who), 0))
 
     def entry(self, people: str, number: int) -> Entry | None:
-        """Return an entry by its number."""
         entries = self._entries.get(people, [])
         return entries[number - 1] if 1 <= number <= len(entries) else None
 
     def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
-        """Return the entries of an id space in their order."""
         return iter(self._entries.get(people, [])[first - 1 :])
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         return self.entry(people, self._asked.get((people, who, plan, data), 0))
 
     def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return an analyst's newest charge for a plan on a version of the data."""
         return self.entry(people, self._charged.get((people, who, plan, data), 0))
 
     def analysts(self, people: str) -> list[str]:
-        """Return the names of all analysts that entries of an id space are about, sorted."""
         return sorted(who for space, who in self._own if space == people)
 
     def append(self, entry: Entry, body: bytes | None = None) -> None:
@@ -123,19 +111,15 @@ class MemoryStore:
         self._index(entry)
 
     def body(self, entry: Entry) -> bytes | None:
-        """Return the bytes of the answer that an entry speaks of."""
         return self._bodies.get((entry.people, entry.charge))
 
     def answer_of(self, charge: Entry) -> Entry | None:
-        """Return the answer that a charge has paid for, or None if none was recorded."""
         return self.entry(charge.people, self._paid.get((charge.people, charge.number), 0))
 
     def bodies(self, people: str) -> int:
-        """Return how many answers are kept."""
         return sum(space == people for space, _ in self._bodies)
 
     def total(self) -> tuple[int, int]:
-        """Return how many entries and how many answers there are, whoever they are about."""
         return sum(map(len, self._entries.values())), len(self._bodies)
 
     def check(self) -> None:
@@ -160,7 +144,6 @@ class MemoryStore:
                 self._asked[asked] = entry.number
 
     def _cut(self, people: str, many: int, bodies: int) -> None:
-        """Forget what a transaction that failed has added."""
         entries = self._entries.get(people, [])
         if len(entries) > many:
             del entries[many:]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
-from sordino.ledger.entry import Entry
+from sordino.ledger.entry import FIELDS, Entry
 
 
 class Pages(Protocol):
@@ -133,3 +133,28 @@ def compare_and_add(store: Store, last: Entry, entry: Entry, body: bytes | None 
         if newest:
             pages.append(entry, body)
     return newest
+
+
+# What the stores in databases have in common. ---------------------------------------------------
+
+COLUMN_NAMES = ", ".join(f'"{name}"' for name in FIELDS)
+LIMITS = ("cap", "cap_slack", "most", "others", "others_slack")
+_NULLABLE = ("most", "others", "others_slack", "share", "share_slack")
+_TEXTS = ("people", "kind", "at", "who", "by", "why", "plan", "data", "body", "hash")
+
+
+def column_definitions(*, text: str, number: str) -> str:
+    """Return the columns of entries for CREATE TABLE, given the SQL types of text and numbers."""
+    return ",\n  ".join(_column(name, text, number) for name in FIELDS)
+
+
+def _column(name: str, text: str, number: str) -> str:
+    if name in _TEXTS:
+        return f'"{name}" {text} NOT NULL'
+    presence = "" if name in _NULLABLE else " NOT NULL"
+    return f'"{name}" {number}{presence} CHECK ("{name}" >= 0)'
+
+
+def entry_of(row: Any) -> Entry | None:
+    """Return a row of all columns as an entry."""
+    return None if row is None else Entry._make(row)

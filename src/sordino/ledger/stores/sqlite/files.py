@@ -407,7 +407,7 @@ def _named(objects: frozenset[tuple[object, ...]]) -> set[tuple[object, ...]]:
     return {(kind, name) for kind, name, *_ in objects}
 
 
-def said(path: Path, error: Exception) -> LedgerError:
+def ledger_error(path: Path, error: Exception) -> LedgerError:
     """Return what SQLite complains about in our words."""
     name = _name(error)
     what = next((words for part, words in _WORDS.items() if part in name), str(error))
@@ -438,7 +438,7 @@ def explained(path: Path, driver: Driver) -> Iterator[None]:
     try:
         yield
     except driver.errors as error:
-        raise said(path, error) from error
+        raise ledger_error(path, error) from error
 
 
 def _check_log(path: Path, connection: Any) -> None:

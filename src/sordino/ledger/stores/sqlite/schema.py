@@ -3,27 +3,14 @@
 
 from __future__ import annotations
 
-from sordino.ledger.entry import FIELDS
+from sordino.ledger.stores.protocol import LIMITS, column_definitions
 
 ROOM = 1 << 40  # an entry has the id: place of its id space times this, plus its number
-_NULLABLE = ("most", "others", "others_slack", "share", "share_slack")
-_TEXT = ("people", "kind", "at", "who", "by", "why", "plan", "data", "body", "hash")
-_STAYS = ("cap", "cap_slack", "most", "others", "others_slack")
-
-
-def _column(name: str) -> str:
-    kind = "TEXT" if name in _TEXT else "INTEGER"
-    if name in _NULLABLE:
-        return f'"{name}" {kind} CHECK ("{name}" >= 0)'
-    check = "" if name in _TEXT else f' CHECK ("{name}" >= 0)'
-    return f'"{name}" {kind} NOT NULL{check}'
-
-
-_COLUMNS = ",\n  ".join(map(_column, FIELDS))
+_COLUMNS = column_definitions(text="TEXT", number="INTEGER")
 # For a list of more than two SQLite builds a table with every row that is added.
 _KINDS = " OR ".join(f"kind = '{kind}'" for kind in ("charge", "answer", "share", "open", "limits"))
 _CHARGED = "CREATE INDEX entries_charged ON entries (plan) WHERE kind = 'charge'"
-_STAYED = " AND ".join(f'new."{name}" IS p."{name}"' for name in _STAYS)
+_STAYED = " AND ".join(f'new."{name}" IS p."{name}"' for name in LIMITS)
 
 TABLES = (
     """CREATE TABLE about (

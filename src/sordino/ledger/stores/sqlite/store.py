@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from math import inf, nan
-from threading import RLock
+from math import inf
+from threading import RLock, local
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from sordino.errors import LedgerError
+from sordino.gate import Gate
 from sordino.ledger.entry import FIELDS, Entry
+from sordino.ledger.stores.protocol import COLUMN_NAMES, entry_of
 from sordino.ledger.stores.sqlite.files import (
     IMPATIENT,
     PATIENT,
@@ -30,16 +32,14 @@ from sordino.ledger.stores.sqlite.files import (
     inode,
     is_busy,
     is_refused,
+    ledger_error,
     make_file,
     open_file,
     resolved,
-    said,
 )
-from sordino.ledger.stores.sqlite.forks import OPENING, STORES, check_not_inherited
 from sordino.ledger.stores.sqlite.schema import MIGRATIONS, ROOM, SCHEMA
 
-_NAMES = ", ".join(f'"{name}"' for name in FIELDS)
-_SELECT = f"SELECT {_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
+_SELECT = f"SELECT {COLUMN_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
 INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))}, ?)"  # noqa: S608
 # Adds the entry that follows the newest one, if that has the hash which is stated; else the hash of
 # the new one is NULL, which no row may have.
@@ -69,13 +69,11 @@ ANALYSTS = (  # from name to name along the index, however many entries each has
     "WHERE names.who IS NOT NULL) SELECT who FROM names WHERE who IS NOT NULL"
 )
 
-
 _AT_ONCE = 1_000  # entries
 _STEP = 0.001  # seconds between two tries to write
 _WRITE = "BEGIN IMMEDIATE"
-# For None, as for bytes, Python looks for a way to adapt it each time; a NaN is NULL to SQLite.
-_NULL: Any = nan
-_UNSEEN = 0.01  # seconds for which the files keep their names, because a look costs more than a row
+# A look at the names of the files costs more than adding a row, so they are believed for a moment.
+_LOOK_AGAIN = 0.01  # seconds
 
 
 class SqliteStore:
@@ -116,7 +114,7 @@ class SqliteStore:
                 )
             self._file = inode(check_place(self.path))
             with self._lock, explained(self.path, driver):
-                STORES[id(self)] = self
+                _STORES[id(self)] = self
                 check_not_inherited(self._name, self._file)
                 self._connection = self._opened(whole=True)
                 try:
@@ -127,7 +125,6 @@ class SqliteStore:
                     raise
 
     def read(self) -> _Transaction:
-        """Return the pages as they are at one moment."""
         return _Transaction(self, "BEGIN")
 
     def write(self, people: str) -> _Transaction:
@@ -146,14 +143,9 @@ class SqliteStore:
         try:
             self._take()
             self._prepare()
-            told = [_NULL if field is None else field for field in entry]
-            told[-1:] = (
-                last.hash,
-                entry.hash,
-                _NULL if body is None else bytearray(memoryview(body)),
-            )
-            told.insert(0, self._first(entry.people) + entry.number)
-            check_added(self.path, self._driver, self._in_turn(FOLLOW, told))
+            place = self._first(entry.people) + entry.number
+            values = (place, *entry[:-1], last.hash, entry.hash, body)
+            check_added(self.path, self._driver, self._in_turn(FOLLOW, values))
         except BaseException as error:
             self.settle()
             if is_refused(error, self._driver):
@@ -164,28 +156,23 @@ class SqliteStore:
         return True
 
     def spaces(self) -> dict[str, str]:
-        """Return the currency of every id space that was opened, by its name."""
         found = self._all("SELECT people, currency FROM spaces ORDER BY people")
         if not all(isinstance(text, str) for row in found for text in row):
             raise LedgerError(f"the ledger {self._name!r} is damaged; put the newest copy back")
         return dict(found)
 
     def currency(self, people: str) -> str | None:
-        """Return the currency of an id space, or None if it was not opened."""
         found = self._one("SELECT currency FROM spaces WHERE people = ?", people)
         return None if found is None else found[0]
 
     def add_space(self, people: str, currency: str) -> None:
-        """Begin an id space."""
         self._add("INSERT INTO spaces (people, currency) VALUES (?, ?)", (people, currency))
 
     def last(self, people: str) -> Entry | None:
-        """Return the newest entry of an id space."""
         first = self._first(people)
-        return _entry(self._one(LAST, first, first + ROOM - 1))
+        return entry_of(self._one(LAST, first, first + ROOM - 1))
 
     def head(self, people: str) -> tuple[int, str] | None:
-        """Return the number and the hash of the newest entry of an id space."""
         first = self._first(people)
         found: tuple[int, str] | None = self._one(HEAD, first, first + ROOM - 1)
         return found
@@ -196,60 +183,50 @@ class SqliteStore:
         if last is None or last.who == who:
             return last
         first = self._first(people)
-        return _entry(self._one(LAST_OF, who, first, first + ROOM - 1))
+        return entry_of(self._one(LAST_OF, who, first, first + ROOM - 1))
 
     def entry(self, people: str, number: int) -> Entry | None:
-        """Return an entry by its number."""
         inside = 0 < number < ROOM
-        return _entry(self._one(ENTRY, self._first(people) + number)) if inside else None
+        return entry_of(self._one(ENTRY, self._first(people) + number)) if inside else None
 
     def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
-        """Return the entries of an id space in their order, without holding them all."""
         start = self._first(people)
         while rows := self._all(ENTRIES, start + first, start + ROOM - 1, _AT_ONCE):
             yield from map(Entry._make, rows)
             first = rows[-1][1] + 1
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
         first = self._first(people)
-        return _entry(self._one(ASKED, plan, first, first + ROOM - 1, who, data))
+        return entry_of(self._one(ASKED, plan, first, first + ROOM - 1, who, data))
 
     def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return an analyst's newest charge for a plan on a version of the data."""
         first = self._first(people)
-        return _entry(self._one(CHARGED, plan, first, first + ROOM - 1, who, data))
+        return entry_of(self._one(CHARGED, plan, first, first + ROOM - 1, who, data))
 
     def analysts(self, people: str) -> list[str]:
-        """Return the names of all analysts that entries of an id space are about, sorted."""
         last = self.last(people)
         named = {who for (who,) in self._all(ANALYSTS) if self.last_of(people, who) is not None}
         return sorted(named | ({last.who} if last is not None and last.who else set()))
 
     def append(self, entry: Entry, body: bytes | None = None) -> None:
-        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         place = self._first(entry.people) + entry.number
         self._add(INSERT, (place, *entry, body))
 
     def body(self, entry: Entry) -> bytes | None:
-        """Return the bytes of the answer that an entry speaks of."""
         place = self._first(entry.people) + entry.number
         found = self._one("SELECT bytes FROM entries WHERE id = ?", place)
         return None if found is None else found[0]
 
     def answer_of(self, charge: Entry) -> Entry | None:
-        """Return the answer that a charge has paid for, or None if none was recorded."""
         first = self._first(charge.people)
-        return _entry(self._one(PAID, charge.plan, charge.number, first, first + ROOM - 1))
+        return entry_of(self._one(PAID, charge.plan, charge.number, first, first + ROOM - 1))
 
     def bodies(self, people: str) -> int:
-        """Return how many answers are kept."""
         first = self._first(people)
         asked = "SELECT count(bytes) FROM entries WHERE id BETWEEN ? AND ?"
         return int(self._one(asked, first, first + ROOM - 1)[0])
 
     def total(self) -> tuple[int, int]:
-        """Return how many entries and how many answers there are, whoever they are about."""
         entries, answers = self._one("SELECT count(*), count(bytes) FROM entries")
         return entries, answers
 
@@ -338,7 +315,7 @@ class SqliteStore:
 
     def _prepare(self) -> None:
         """Look whether the file is still the one, and undo what an interrupt has left in it."""
-        if self._process != os.getpid() or self._looked + _UNSEEN < monotonic():
+        if self._process != os.getpid() or self._looked + _LOOK_AGAIN < monotonic():
             self._check_file()
             self._check_open()
             self._looked = monotonic()
@@ -353,7 +330,7 @@ class SqliteStore:
 
     def _explain(self, error: BaseException | None) -> None:
         if isinstance(error, self._driver.errors):
-            raise said(self.path, error) from error
+            raise ledger_error(self.path, error) from error
 
     def _check_open(self) -> None:
         """Open the file again after a fork; a connection must never be in two processes."""
@@ -444,7 +421,11 @@ class SqliteStore:
 
 
 class _Transaction:
-    """A transaction as a context; a class of its own costs a quarter of a generator."""
+    """A transaction as a context.
+
+    It is a class, because an interrupt that comes while a generator is on its way to or from
+    contextlib would find nobody who lets go of the lock.
+    """
 
     __slots__ = ("_how", "_store")
 
@@ -460,12 +441,7 @@ class _Transaction:
             raise
         return self._store
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             self._store.end(error)
         except BaseException:
@@ -473,5 +449,69 @@ class _Transaction:
             raise
 
 
-def _entry(row: Any) -> Entry | None:
-    return None if row is None else Entry._make(row)
+# Forks. -------------------------------------------------------------------------------------------
+#
+# No connection to a SQLite file may be in two processes. SQLite keeps one record of its locks for
+# each file and process. A child that inherited an open connection would believe that it holds locks
+# which it does not, and its charges could be lost. So no connection is open at the moment of a
+# fork; each process opens its own when it needs it. Nor is one being opened: while a ledger is made
+# or opened, a connection to its file belongs to no store yet.
+
+_STORES: WeakValueDictionary[int, SqliteStore] = WeakValueDictionary()
+OPENING = Gate(patience=60.0)
+
+
+class _Held(local):
+    """The stores that the thread which forks holds meanwhile."""
+
+    def __init__(self) -> None:
+        self.stores: list[SqliteStore] = []
+
+
+_HELD = _Held()
+
+
+def check_not_inherited(name: str, file: tuple[int, int]) -> None:
+    """Refuse a file of which this process inherited a connection after all."""
+    if OPENING.is_cut:
+        raise LedgerError(
+            f"the ledger {name!r} cannot be used in this process: it was forked while another "
+            "thread was opening a ledger; fork before, or start a process of its own"
+        )
+    if any(store.is_inherited(file) for store in stores()):
+        raise LedgerError(
+            f"the ledger {name!r} was in use when this process was forked; use it in a process "
+            "that was forked before or after"
+        )
+
+
+def stores() -> list[SqliteStore]:
+    """Return the stores that there are, whatever other threads add meanwhile."""
+    return [store for held in _STORES.valuerefs() if (store := held()) is not None]
+
+
+def _before_fork() -> None:
+    OPENING.close()  # first, so that no store comes to those that are held
+    for store in sorted(stores(), key=id):  # in one order, so that no two threads wait in a ring
+        _HELD.stores.append(store)  # first, because an interrupt may come into holding it
+        store.hold()
+
+
+def _go_on() -> None:
+    while _HELD.stores:
+        _HELD.stores.pop().go_on()
+
+
+def _after_in_parent() -> None:
+    _go_on()
+    OPENING.open()
+
+
+def _after_in_child() -> None:
+    _go_on()
+    OPENING.begin_in_child()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+)

@@ -12,15 +12,199 @@ from typing import Any, TypeAlias
 
 from sordino.errors import LedgerError
 from sordino.ledger.entry import FIELDS, Entry
-from sordino.ledger.stores.postgres.schema import GUARDED, MIGRATIONS, SCHEMA
-from sordino.ledger.stores.protocol import compare_and_add
+from sordino.ledger.stores.protocol import (
+    COLUMN_NAMES,
+    LIMITS,
+    column_definitions,
+    compare_and_add,
+    entry_of,
+)
+
+try:
+    import psycopg
+    from psycopg import errors
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import TransactionStatus
+    from psycopg.types.numeric import Int8Dumper
+except ImportError as missing:
+    raise LedgerError(
+        "a ledger in PostgreSQL needs psycopg: pip install 'sordino[postgres]'"
+    ) from missing
+
+# The tables, and the triggers that hold to the rules a second time. -------------------------------
+
+_OWN = ("share", "share_slack", "kept", "kept_slack")
+_LETTERS = 'text COLLATE "C"'  # an order that no update of the system changes
+
+
+def _moved(names: tuple[str, ...], before: str) -> str:
+    return " OR ".join(f'new."{name}" IS DISTINCT FROM {before}."{name}"' for name in names)
+
+
+_COLUMNS = column_definitions(text=_LETTERS, number="bigint")
+_BY_CHARGE = """CREATE INDEX entries_charged ON sordino.entries (plan, data, who, people, number)
+  WHERE kind = 'charge'"""
+
+TABLES = (
+    "CREATE TABLE sordino.versions (version integer PRIMARY KEY CHECK (version > 0))",
+    """CREATE TABLE sordino.about (
+  one integer PRIMARY KEY CHECK (one = 1),
+  identity text NOT NULL,
+  keyed boolean NOT NULL
+)""",
+    f"""CREATE TABLE sordino.spaces (
+  people {_LETTERS} PRIMARY KEY,
+  currency text NOT NULL
+)""",
+    f"""CREATE TABLE sordino.entries (
+  {_COLUMNS},
+  PRIMARY KEY (people, number),
+  FOREIGN KEY (people) REFERENCES sordino.spaces (people),
+  CHECK (kind IN ('open', 'limits', 'share', 'charge', 'answer')),
+  CHECK ((number = 1) = (kind = 'open')),
+  CHECK ((price > 0) = (kind = 'charge')),
+  CHECK (price_slack = 0 OR kind = 'charge'),
+  CHECK ((charge > 0) = (kind = 'answer')),
+  CHECK ((who = '') = (kind IN ('open', 'limits'))),
+  CHECK (length(hash) = 64)
+)""",
+    """CREATE INDEX entries_of ON sordino.entries (people, who, number)
+  WHERE kind IN ('charge', 'share')""",
+    "CREATE UNIQUE INDEX entries_paid ON sordino.entries (people, charge) WHERE kind = 'answer'",
+    """CREATE INDEX entries_asked ON sordino.entries (plan, data, who, people, charge)
+  WHERE kind = 'answer'""",
+    _BY_CHARGE,
+    f"""CREATE TABLE sordino.answers (
+  people {_LETTERS} NOT NULL,
+  charge bigint NOT NULL CHECK (charge > 0),
+  body bytea NOT NULL,
+  PRIMARY KEY (people, charge)
+)""",
+)
+
+# The names in a function are looked for in the system's schema alone, so that nobody can put a
+# table or an operator of their own before those that are meant.
+_FUNCTION = """CREATE FUNCTION sordino.{name}() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+{body}
+$$"""
+
+_ONLY_ADDED_TO = """BEGIN
+  RAISE EXCEPTION 'a ledger is only added to';
+END"""
+
+_FOLLOW = f"""DECLARE
+  p sordino.entries;    -- the entry before
+  own sordino.entries;  -- the newest one about the same analyst
+  unspent bigint;       -- what is kept for them after this one
+  unspent_slack bigint;
+BEGIN
+  SELECT * INTO p FROM sordino.entries
+    WHERE people = new.people ORDER BY number DESC LIMIT 1;
+  IF new.number != coalesce(p.number, 0) + 1 THEN
+    RAISE EXCEPTION 'entries follow each other without a gap';
+  END IF;
+  IF new.who != '' THEN
+    SELECT * INTO own FROM sordino.entries
+      WHERE people = new.people AND who = new.who AND kind IN ('charge', 'share')
+      ORDER BY number DESC LIMIT 1;
+  END IF;
+  own.used := coalesce(own.used, 0);
+  own.used_slack := coalesce(own.used_slack, 0);
+  own.kept := coalesce(own.kept, 0);
+  own.kept_slack := coalesce(own.kept_slack, 0);
+  IF new.used != own.used + new.price OR new.used_slack != own.used_slack + new.price_slack THEN
+    RAISE EXCEPTION 'what an analyst has used follows from their last entry';
+  END IF;
+  IF new.kind != 'share' AND ({_moved(_OWN, "own")}) THEN
+    RAISE EXCEPTION 'only an entry of its own changes the share of an analyst';
+  END IF;
+  IF new.kind NOT IN ('open', 'limits') AND ({_moved(LIMITS, "p")}) THEN
+    RAISE EXCEPTION 'only an entry of its own changes the limits';
+  END IF;
+  unspent := greatest(0, new.kept - new.used);
+  unspent_slack := greatest(0, new.kept_slack - new.used_slack);
+  IF new.spent != coalesce(p.spent, 0) + new.price
+    OR new.spent_slack != coalesce(p.spent_slack, 0) + new.price_slack
+    OR new.held != coalesce(p.held, 0) - greatest(0, own.kept - own.used) + unspent
+    OR new.held_slack != coalesce(p.held_slack, 0)
+      - greatest(0, own.kept_slack - own.used_slack) + unspent_slack THEN
+    RAISE EXCEPTION 'the sums of an entry follow from the one before';
+  END IF;
+  IF new.kind = 'charge' AND (
+    new.spent + new.held - unspent > new.cap
+    OR (new.price_slack > 0
+      AND new.spent_slack + new.held_slack - unspent_slack > new.cap_slack)
+    OR new.price > new.most
+    OR new.used > coalesce(new.share, new.others)
+    OR (new.price_slack > 0
+      AND new.used_slack > coalesce(new.share_slack, new.others_slack))) THEN
+    RAISE EXCEPTION 'a charge fits the budget';
+  END IF;
+  IF new.kind = 'share' AND (
+    (new.held > p.held AND new.spent + new.held > new.cap)
+    OR (new.held_slack > p.held_slack AND new.spent_slack + new.held_slack > new.cap_slack)) THEN
+    RAISE EXCEPTION 'no more is kept for analysts than there is';
+  END IF;
+  IF new.kind = 'answer' AND NOT EXISTS (SELECT FROM sordino.entries AS c
+    WHERE c.people = new.people AND c.number = new.charge AND c.kind = 'charge'
+      AND c.who = new.who AND c.plan = new.plan AND c.data = new.data) THEN
+    RAISE EXCEPTION 'an answer is paid for by a charge';
+  END IF;
+  RETURN new;
+END"""  # noqa: S608 - names of our own
+
+_PAID_FOR = """BEGIN
+  IF NOT EXISTS (SELECT FROM sordino.entries AS a
+    WHERE a.people = new.people AND a.charge = new.charge AND a.kind = 'answer'
+      AND a.body = encode(sha256(new.body), 'hex')) THEN
+    RAISE EXCEPTION 'an answer has an entry';
+  END IF;
+  RETURN new;
+END"""
+
+# Each function with its triggers: on which table, when, and what the catalogue of PostgreSQL says
+# of that in bits (1 for each row, 2 before, 4 insert, 8 delete, 16 update, 32 truncate).
+_STAY = "UPDATE OR DELETE OR TRUNCATE", "STATEMENT", 2 | 8 | 16 | 32
+_ADD = "INSERT", "ROW", 1 | 2 | 4
+_GUARDS = (
+    ("only_added_to", _ONLY_ADDED_TO, ("versions", "about", "spaces", "entries", "answers"), _STAY),
+    ("follow", _FOLLOW, ("entries",), _ADD),
+    ("paid_for", _PAID_FOR, ("answers",), _ADD),
+)
+
+TRIGGERS = tuple(
+    statement
+    for name, body, tables, (when, each, _) in _GUARDS
+    for statement in (
+        _FUNCTION.format(name=name, body=body),
+        *(
+            f"CREATE TRIGGER {table}_{name} BEFORE {when} ON sordino.{table} "
+            f"FOR EACH {each} EXECUTE FUNCTION sordino.{name}()"
+            for table in tables
+        ),
+    )
+)
+
+# What a ledger must still have: the table, name, bits and source of every trigger.
+GUARDED = frozenset(
+    (table, f"{table}_{name}", bits, f"\n{body}\n")
+    for name, body, tables, (_, _, bits) in _GUARDS
+    for table in tables
+)
+
+SCHEMA = (*TABLES, *TRIGGERS)
+
+# What carries a ledger of version n over to n + 1, for n = 1, 2, and so on.
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((_BY_CHARGE,),)
+
+# Statements. --------------------------------------------------------------------------------------
 
 _OPENING = 0x736F7265  # the advisory lock of who opens an id space, with a number from its name
 _LOCK = "SELECT FROM sordino.spaces WHERE people = %s FOR UPDATE"
-_NAMES = ", ".join(f'"{name}"' for name in FIELDS)
-_SELECT = f"SELECT {_NAMES} FROM sordino.entries WHERE "  # noqa: S608 - names of our own
+_SELECT = f"SELECT {COLUMN_NAMES} FROM sordino.entries WHERE "  # noqa: S608 - names of our own
 _INSERT = (
-    f"INSERT INTO sordino.entries ({_NAMES}) "  # noqa: S608 - names of our own
+    f"INSERT INTO sordino.entries ({COLUMN_NAMES}) "  # noqa: S608 - names of our own
     f"VALUES ({', '.join(['%s'] * len(FIELDS))})"
 )
 _LAST = _SELECT + "people = %s ORDER BY number DESC LIMIT 1"
@@ -68,77 +252,62 @@ class PostgresPages:
         self._connection = connection
 
     def spaces(self) -> dict[str, str]:
-        """Return the currency of every id space that was opened, by its name."""
         return dict(self._all("SELECT people, currency FROM sordino.spaces ORDER BY people"))
 
     def currency(self, people: str) -> str | None:
-        """Return the currency of an id space, or None if it was not opened."""
         found = self._one("SELECT currency FROM sordino.spaces WHERE people = %s", people)
         return None if found is None else found[0]
 
     def add_space(self, people: str, currency: str) -> None:
-        """Begin an id space."""
         self._add("INSERT INTO sordino.spaces VALUES (%s, %s)", (people, currency))
 
     def last(self, people: str) -> Entry | None:
-        """Return the newest entry of an id space."""
-        return _entry(self._one(_LAST, people))
+        return entry_of(self._one(_LAST, people))
 
     def head(self, people: str) -> tuple[int, str] | None:
-        """Return the number and the hash of the newest entry of an id space."""
         found: tuple[int, str] | None = self._one(_HEAD, people)
         return found
 
     def last_of(self, people: str, who: str) -> Entry | None:
         """Return the newest charge or share of an analyst in an id space."""
-        return _entry(self._one(_LAST_OF, people, who))
+        return entry_of(self._one(_LAST_OF, people, who))
 
     def entry(self, people: str, number: int) -> Entry | None:
-        """Return an entry by its number."""
-        return _entry(self._one(_ENTRY, people, number)) if number <= _LARGEST else None
+        return entry_of(self._one(_ENTRY, people, number)) if number <= _LARGEST else None
 
     def entries(self, people: str, first: int = 1) -> Iterator[Entry]:
-        """Return the entries of an id space in their order, without holding them all."""
         while rows := self._all(_ENTRIES, people, first, _AT_ONCE):
             yield from map(Entry._make, rows)
             first = rows[-1][1] + 1
 
     def answer_to(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return the answer to an analyst's newest charge for a plan on a version of the data."""
-        return _entry(self._one(_ASKED, plan, data, who, people))
+        return entry_of(self._one(_ASKED, plan, data, who, people))
 
     def charge_for(self, people: str, who: str, plan: str, data: str) -> Entry | None:
-        """Return an analyst's newest charge for a plan on a version of the data."""
-        return _entry(self._one(_CHARGED, plan, data, who, people))
+        return entry_of(self._one(_CHARGED, plan, data, who, people))
 
     def analysts(self, people: str) -> list[str]:
-        """Return the names of all analysts that entries of an id space are about, sorted."""
         return [who for (who,) in self._all(_ANALYSTS, people, people)]
 
     def append(self, entry: Entry, body: bytes | None = None) -> None:
-        """Add an entry, that of an answer with its bytes; one that breaks a rule is refused."""
         self._add(_INSERT, entry)
         if body is not None:
             kept = entry.people, entry.charge, body
             self._add("INSERT INTO sordino.answers VALUES (%s, %s, %s)", kept)
 
     def body(self, entry: Entry) -> bytes | None:
-        """Return the bytes of the answer that an entry speaks of."""
         asked = "SELECT body FROM sordino.answers WHERE people = %s AND charge = %s"
         found = self._one(asked, entry.people, entry.charge)
         return None if found is None else found[0]
 
     def answer_of(self, charge: Entry) -> Entry | None:
-        """Return the answer that a charge has paid for, or None if none was recorded."""
-        return _entry(self._one(_PAID, charge.people, charge.number))
+        return entry_of(self._one(_PAID, charge.people, charge.number))
 
     def bodies(self, people: str) -> int:
-        """Return how many answers are kept."""
         found = self._one("SELECT count(*) FROM sordino.answers WHERE people = %s", people)
         return 0 if found is None else int(found[0])
 
     def total(self) -> tuple[int, int]:
-        """Return how many entries and how many answers there are, whoever they are about."""
         (entries,) = self._one("SELECT count(*) FROM sordino.entries")
         (answers,) = self._one("SELECT count(*) FROM sordino.answers")
         return entries, answers
@@ -170,21 +339,6 @@ class PostgresPages:
         found: list[Any] = self._connection.execute(sql, values).fetchall()
         return found
 
-
-def _entry(row: Any) -> Entry | None:
-    return None if row is None else Entry._make(row)
-
-
-try:
-    import psycopg
-    from psycopg import errors
-    from psycopg.conninfo import conninfo_to_dict
-    from psycopg.pq import TransactionStatus
-    from psycopg.types.numeric import Int8Dumper
-except ImportError as missing:
-    raise LedgerError(
-        "a ledger in PostgreSQL needs psycopg: pip install 'sordino[postgres]'"
-    ) from missing
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
@@ -251,7 +405,6 @@ class PostgresStore:
 
     @contextmanager
     def read(self) -> Iterator[PostgresPages]:
-        """Return the pages as they are at one moment."""
         with self._transaction(_READ) as pages:
             yield pages
 
@@ -320,7 +473,7 @@ class PostgresStore:
         try:
             yield
         except (psycopg.Error, UnicodeError) as error:
-            raise LedgerError(f"the ledger {self._place}: {_said(error)}") from error
+            raise LedgerError(f"the ledger {self._place}: {_explanation(error)}") from error
 
     # Opening. -----------------------------------------------------------------------------------
 
@@ -474,8 +627,7 @@ _WORDS: tuple[tuple[type[psycopg.Error], str], ...] = (
 )
 
 
-def _said(error: Exception) -> str:
-    """Say what PostgreSQL complains about."""
+def _explanation(error: Exception) -> str:
     if isinstance(error, UnicodeError | psycopg.DataError):
         return "a name or a number cannot be kept; use letters, and no larger numbers"
     for kind, words in _WORDS:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino.catalog.model import Catalog, Table
-from sordino.catalog.values import LONGEST_TEXT
-from sordino.engine.compile.dialect import quoted
+from sordino.catalog.values import CONVERSIONS, LONGEST_TEXT
+from sordino.engine.compile.dialect import DUCKDB, quoted
 from sordino.engine.compile.scalars import known_time
 from sordino.engine.compile.text import Writer
 from sordino.errors import CatalogError
@@ -31,13 +31,22 @@ MOMENTS = (*EXACT_MOMENTS, "TIMESTAMP_NS", ZONED_NS)
 NOTHING = "NULL"  # a column without any type
 LONGEST_NUMBER = 1_000  # bytes of text that may be a number
 
+_HELD_AS: dict[Type, tuple[str, ...]] = {
+    Type.INTEGER: (*WHOLE, *UNSIGNED),
+    Type.REAL: BROKEN,
+    Type.TEXT: ("VARCHAR",),
+    Type.BOOLEAN: ("BOOLEAN",),
+    Type.DATE: ("DATE",),
+    Type.TIMESTAMP: MOMENTS,
+}
 _FITS: dict[Type, tuple[str, ...]] = {
-    Type.INTEGER: (*WHOLE, *UNSIGNED, *BROKEN, "BOOLEAN", "VARCHAR"),
-    Type.REAL: (*WHOLE, *UNSIGNED, *BROKEN, "BOOLEAN", "VARCHAR"),
-    Type.TEXT: (*WHOLE, *UNSIGNED, "BOOLEAN", "DATE", *TEXTS),
-    Type.BOOLEAN: ("BOOLEAN", *WHOLE, *UNSIGNED, "VARCHAR"),
-    Type.DATE: ("DATE", *MOMENTS, "VARCHAR"),
-    Type.TIMESTAMP: ("DATE", *MOMENTS, "VARCHAR"),
+    declared: tuple(
+        name
+        for held, names in _HELD_AS.items()
+        if (held, declared) in CONVERSIONS
+        for name in (TEXTS if held is declared is Type.TEXT else names)
+    )
+    for declared in Type
 }
 _FITS_IDS: dict[Type, tuple[str, ...]] = {  # where no two values of the source become one
     Type.INTEGER: _FITS[Type.INTEGER],
@@ -125,6 +134,17 @@ def normal(
             return _boolean(writer, text, held)
         case Type.DATE | Type.TIMESTAMP:
             return known_time(_time(writer, text, kind, held), kind)
+
+
+def typed(table: Table, held: Mapping[str, str], ids: frozenset[str]) -> list[str]:
+    """Return the declared columns in their types; text that is an id stays whole."""
+    writer = Writer(DUCKDB)
+    columns = []
+    for column in table.columns:
+        name, kind = column.name, column.type
+        text = normal(writer, name, kind, held[name], is_id=name in ids, whole=True)
+        columns.append(f"{writer.as_type(text, kind)} AS {quoted(name)}")
+    return columns
 
 
 def _integer(writer: Writer, text: str, held: str, *, is_id: bool) -> str:

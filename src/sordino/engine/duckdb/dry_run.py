@@ -1,38 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial of a statement before it is charged: on tables of the same columns with made-up rows.
+"""A dry run of a statement before it is charged: on tables of the same columns with made-up rows.
 
 A database has defects of its own, and what it cannot plan it cannot answer for any data. The tables
-here are made from types alone, so whether a trial succeeds depends on public things alone. They are
-in a database of their own: one in which DuckDB has failed badly answers nothing any more.
+here are made from types alone, so whether a dry run succeeds depends on public things alone. They
+are in a database of their own: one in which DuckDB has failed badly answers nothing any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any
 
 import duckdb
 
 from sordino.engine.compile.dialect import literal, quoted
-from sordino.engine.compile.rows import Tables
-from sordino.engine.compile.scalars import Scope, Term, common
-from sordino.engine.compile.text import inner, select
+from sordino.engine.compile.text import select
+from sordino.engine.duckdb.attached import CLOSED
 from sordino.engine.duckdb.forks import WORK, check_whole, keep_alive
-from sordino.query.tree import JoinPublic
-from sordino.query.types import Type
 
-_SETTINGS: dict[str, Any] = {
-    "python_enable_replacements": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "threads": 1,
-}
 _WORN = 4_000  # statements, after which the database is opened anew, for DuckDB keeps some of each
 _MADE_UP = ("1", "2000-01-01")  # one of them is a value of nearly every type
 
 
-class Trial:
+class DryRun:
     """Tables with the columns of the sources, in a database that is opened when it is needed."""
 
     def __init__(self, columns: Mapping[str, Mapping[str, str]]) -> None:
@@ -41,11 +31,11 @@ class Trial:
         self._served = 0
         self._lock = Lock()
 
-    def again(self) -> Trial:
+    def again(self) -> DryRun:
         """Return another one for the same tables, for a process that was forked."""
         if self._database is not None:
             keep_alive(self._database)
-        return Trial(self._columns)
+        return DryRun(self._columns)
 
     def run(self, carry_out: Callable[[duckdb.DuckDBPyConnection], object]) -> None:
         """Carry something out; whatever it raises is raised here."""
@@ -59,7 +49,7 @@ class Trial:
                 self._database = database
 
     def _open(self) -> duckdb.DuckDBPyConnection:
-        database = duckdb.connect(config=_SETTINGS)
+        database = duckdb.connect(config=CLOSED | {"threads": 1})
         database.execute("SET enable_external_access = false")
         for name, types in self._columns.items():
             columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in types.items())
@@ -83,34 +73,3 @@ def columns_of(
         relation = connection.sql(select(["*"], name))
         columns[name] = dict(zip(relation.columns, map(str, relation.types), strict=True))
     return columns
-
-
-def join_keys(tables: Tables, join: JoinPublic) -> tuple[tuple[str, Type], ...]:
-    """Return the columns of the public table that a join compares, and in which types."""
-    table = tables.table(join.table)
-    return tuple(
-        (name, common(scalar.type, tables.column_type(table, name))) for scalar, name in join.on
-    )
-
-
-def most_matches(tables: Tables, name: str, keys: tuple[tuple[str, Type], ...]) -> str:
-    """Return a SELECT of the largest number of rows of a public table with one key.
-
-    Keys are counted in the type in which a join compares them; in it two of them may be equal.
-    """
-    table = tables.table(name)
-    if not table.public:
-        raise ValueError(f"table {table.name!r} is not public")
-    names = {column: tables.inner_name(table, column) for column, _ in keys}
-    base = tables.base(table, [(inside, column) for column, inside in names.items()])
-    scope = Scope(tables.writer, {})
-    texts = [
-        scope.into(Term(names[column], tables.column_type(table, column)), kind).text
-        for column, kind in keys
-    ]
-    columns = [f"j{place}" for place in range(len(texts))]
-    made = [f"{text} AS {column}" for text, column in zip(texts, columns, strict=True)]
-    rows = inner(select(made, scope.source(base)))
-    there = [f"{column} IS NOT NULL" for column in columns]
-    counts = inner(select(["count(*) AS n"], rows, where=there, by=columns))
-    return select(["COALESCE(max(n), 0) AS n"], counts)
