@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.contributions import keeping
+from sordino.contributions import bounding
 from sordino.contributions.bounding import Contributions, bound_contributions
 from sordino.randomness.hashing import digests, keyed_hash
 from sordino.sensitivity.neighbours import Neighbours
@@ -159,7 +159,7 @@ def test_few_bits_of_the_hash_still_keep_the_right_groups(monkeypatch: pytest.Mo
     units, keys = rng.integers(0, 40, 4000), rng.integers(0, 30, 4000)
     right = entries(bound_contributions(units, keys, groups=5, rows=3, secret=SECRET))
     for bits in (1, 2, 4):
-        monkeypatch.setattr(keeping, "_hash_bits", lambda _, bits=bits: bits)
+        monkeypatch.setattr(bounding, "_hash_bits", lambda _, bits=bits: bits)
         found = entries(bound_contributions(units, keys, groups=5, rows=3, secret=SECRET))
         assert found == right
     assert len(right) == 200
@@ -169,7 +169,7 @@ def test_equal_hashes_are_ordered_by_the_key(monkeypatch: pytest.MonkeyPatch) ->
     def same(ids: Any, _keys: Any, _secret: bytes, **_: str) -> Any:
         return np.zeros(ids.size, dtype=np.uint64)
 
-    monkeypatch.setattr(keeping, "keyed_hash", same)
+    monkeypatch.setattr(bounding, "keyed_hash", same)
     kept = bound_contributions([1, 1, 1, 2], ["c", "a", "b", "c"], groups=2, secret=SECRET)
     assert list(entries(kept)) == [(1, "a"), (1, "b"), (2, "c")]
 

@@ -9,10 +9,9 @@ from typing import Any, Literal, TypeAlias
 from sordino.mechanisms.choose.candidates import read_slate
 from sordino.mechanisms.choose.exponential import Exponential
 from sordino.mechanisms.choose.generalised import Generalised
-from sordino.mechanisms.choose.labels import in_order
 from sordino.mechanisms.choose.noisy_max import Noise, NoisyMax
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import read_flag
+from sordino.mechanisms.choose.scores import in_order, read_flag
 from sordino.numbers.rational import Integer, Number, positive_whole
 
 Name: TypeAlias = Literal["permute_and_flip", "exponential", "noisy_max"]

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from sordino.mechanisms.choose.exponential import Exponential
-from sordino.mechanisms.choose.labels import each_of, in_row
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import one_by_one, read_scores
+from sordino.mechanisms.choose.scores import each_of, in_row, one_by_one, read_scores
 from sordino.numbers.balls import ball, round_up
 from sordino.numbers.rational import Number, confidence_level, covering, positive, written
 from sordino.numbers.rounding import reading, up

@@ -33,7 +33,7 @@ from sordino.numbers.rational import (
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
 from sordino.randomness.entropy import system
-from sordino.randomness.reals import rounded
+from sordino.randomness.tables import rounded
 from sordino.sensitivity.arguments import read_bounds
 from sordino.sensitivity.order_statistics import LEAST_BETA
 

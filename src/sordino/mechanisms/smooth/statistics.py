@@ -15,7 +15,6 @@ from sordino.mechanisms.smooth.mechanism import Calibration, NoiseName, Smooth
 from sordino.mechanisms.smooth.noise import Noise
 from sordino.numbers.rational import Integer, Number, finite, is_integer, positive
 from sordino.sensitivity import order_statistics as ranks
-from sordino.sensitivity import trimmed
 from sordino.sensitivity.arguments import read_bounds
 from sordino.sensitivity.order_statistics import read_beta, read_floor, read_values
 from sordino.sensitivity.smooth import (
@@ -136,7 +135,7 @@ def trimmed_mean(
         calibration=calibration, step=step, floor=floor,
     )  # fmt: skip
     setting = ranks.read_setting(bounds, made.beta, made.floor)
-    return made.release(*trimmed.trimmed_mean(values, trim, setting))
+    return made.release(*ranks.trimmed_mean(values, trim, setting))
 
 
 def custom(
