@@ -19,14 +19,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.keys.optimal import Noise
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import ball, round_up
-from sordino.numbers.rational import Number, covering, finite
-from sordino.randomness.samplers import Sampler
+from sordino.numbers.rational import Integer, Number, confidence_level, finite, positive_whole
+from sordino.numbers.rounding import up
+from sordino.randomness.samplers import Sampler, SamplerAt
 
 MOST_COORDINATES = 2**16  # of one release of real values
 _NOISE_BITS = 40  # the noise is from 2**40 to 2**41 steps wide
@@ -110,16 +113,6 @@ def _log2(x: Fraction) -> int:
     return exponent if Fraction(2) ** exponent <= x else exponent - 1
 
 
-def written_real(x: Fraction) -> str:
-    """Write a real sensitivity the way a user would have typed it, with a decimal point.
-
-    >>> written_real(Fraction(1)), written_real(Fraction(1, 2))
-    ('1.0', '0.5')
-    """
-    printed = float(x)
-    return repr(printed) if covering("sensitivity", printed) == x else repr(x)
-
-
 _HALF_STEP = Fraction(1, 2)
 
 
@@ -166,6 +159,88 @@ class NoiseLaw:
         """Return the mean size of the error; values that are rounded first add half a step."""
         more = self.step * _HALF_STEP if rounds else Fraction(0)
         return round_up(lambda: self.noise.mean_size() * ball(self.step) + ball(more))
+
+
+class Additive(Mechanism):
+    """A mechanism that adds noise from one law on a grid to every value that is handed over."""
+
+    __slots__ = ()
+
+    sensitivity: Fraction
+    whole: bool
+    grid: Fraction
+    _exponent: int
+    _sampler: SamplerAt
+
+    def _make_sampler(self) -> Sampler:
+        raise NotImplementedError
+
+    def _half_width(self, level: Fraction, coordinates: int) -> int:
+        """Return the least k that the noise of all coordinates keeps to with this confidence."""
+        raise NotImplementedError
+
+    @property
+    def _law(self) -> NoiseLaw:
+        raise NotImplementedError
+
+    @property
+    def _most(self) -> int | None:
+        """How many values are released at once, if that was promised."""
+        return None
+
+    def release(self, value: object) -> Any:
+        """Return the value with fresh noise: an int or a float for a number, an array for an array.
+
+        Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
+        may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
+        64-bit integer, and a real beyond the largest double becomes the largest double.
+        """
+        sampler = self._sampler()
+        if sampler is None:
+            sampler = self._make_sampler()
+            fill(self, _sampler=ref(sampler))
+        if not self.whole:
+            most = self._most or MOST_COORDINATES
+            return release_reals(value, sampler, exponent=self._exponent, most=most)
+        if type(value) is int:
+            return value + sampler.one()
+        whole = math.ceil(self.sensitivity)
+        return release_integers(value, sampler, sensitivity=whole, most=self._most)
+
+    def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
+        """Return the least half-width that the noise keeps to with this confidence.
+
+        With ``coordinates`` it holds for that many values at once. It is an int for integers; for
+        reals it is a float that includes half a step of the grid and is rounded up.
+        """
+        level = confidence_level(confidence)
+        steps = self._half_width(level, positive_whole("coordinates", coordinates))
+        return steps if self.whole else up((steps + _HALF_STEP) * self.grid)
+
+    def pmf(self, x: Number) -> float:
+        """Return the probability that the noise is x, a multiple of the grid; 0 for all others.
+
+        This is the law that is drawn, on the grid; the real line would have a density.
+        A float is exactly the number it is, and the result is rounded up.
+        """
+        return self._law.pmf(x)
+
+    def cdf(self, x: Number) -> float:
+        """Return the probability that the noise is at most x, rounded up."""
+        return self._law.cdf(x)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the noise, rounded up.
+
+        Noise that is hardly ever other than 0 has a much smaller one than its width.
+        """
+        return self._law.std
+
+    @property
+    def expected_error(self) -> float:
+        """The mean of the size of the error, rounded up; for reals with half a step of the grid."""
+        return self._law.expected_error(rounds=not self.whole)
 
 
 def _exact(x: Number) -> Fraction:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
 from sordino.numbers.columns import is_missing, number_of, read_entries
 from sordino.numbers.rational import (
@@ -20,7 +21,6 @@ from sordino.numbers.rational import (
     is_integer,
     positive,
     positive_whole,
-    written,
 )
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
@@ -42,7 +42,7 @@ _SIDES = {"both": 2, "lower": 1, "upper": 1}
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PrivateBounds:
+class PrivateBounds(Mechanism):
     """Find a lower and an upper bound that few values lie beyond.
 
     Bounds are 0 less or more a power of two from 2**powers[0] to 2**powers[1]. The line is divided
@@ -91,16 +91,18 @@ class PrivateBounds:
         price, relation = positive("epsilon", epsilon), read_neighbours(neighbours)
         if side not in _SIDES:
             raise ValueError(f"side must be 'both', 'lower' or 'upper', got {side!r}")
-        keep = object.__setattr__
-        keep(self, "epsilon", price)
-        keep(self, "neighbours", relation)
-        keep(self, "side", side)
-        keep(self, "powers", _read_powers(powers))
-        keep(self, "rows", positive_whole("rows", rows))
-        keep(self, "confidence", confidence_level(confidence))
-        keep(self, "target", self._reach(self.confidence))
         step = losses.exponential(epsilon=price / _SIDES[side])
-        keep(self, "loss", (_SIDES[side] * step).under(self.neighbours.value))
+        fill(
+            self,
+            epsilon=price,
+            neighbours=relation,
+            side=side,
+            powers=_read_powers(powers),
+            rows=positive_whole("rows", rows),
+            confidence=confidence_level(confidence),
+            loss=(_SIDES[side] * step).under(relation.value),
+        )
+        fill(self, target=self._reach(self.confidence))
 
     def _arguments(self) -> dict[str, Any]:
         given = {"epsilon": self.epsilon, "neighbours": str(self.neighbours)}
@@ -109,16 +111,6 @@ class PrivateBounds:
             if getattr(self, name) != value:
                 given[name] = getattr(self, name)
         return given
-
-    def __repr__(self) -> str:
-        shown = {
-            name: written(value) if isinstance(value, Fraction) else repr(value)
-            for name, value in self._arguments().items()
-        }
-        return f"PrivateBounds({', '.join(f'{name}={text}' for name, text in shown.items())})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _make, (self._arguments(),)
 
     @property
     def cells(self) -> int:
@@ -288,7 +280,3 @@ def _edge(cell: int, powers: Powers) -> Fraction:
 
 def _number(x: Fraction, whole: bool) -> int | float:
     return int(x) if whole else float(x)
-
-
-def _make(arguments: dict[str, Any]) -> PrivateBounds:
-    return PrivateBounds(**arguments)

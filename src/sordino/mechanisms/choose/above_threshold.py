@@ -7,16 +7,16 @@ import math
 import os
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from threading import Lock
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.additive import exponent_for, to_grid, written_real
+from sordino.mechanisms.additive import exponent_for, to_grid
 from sordino.mechanisms.choose.noisy_max import least_difference
 from sordino.mechanisms.choose.scores import read_finite
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
 from sordino.numbers.rational import (
     Integer,
@@ -28,7 +28,6 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability,
-    written,
 )
 from sordino.numbers.rounding import up
 from sordino.privacy.loss import Loss, single
@@ -59,7 +58,7 @@ KEPT = "a run of AboveThreshold cannot be copied or stored: its noise may be use
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AboveThreshold:
+class AboveThreshold(Mechanism):
     """Tell of one value after the other whether it reaches a threshold, until enough did.
 
     ``sensitivity`` is how far one unit can move each value; an integer means that values and
@@ -134,45 +133,35 @@ class AboveThreshold:
                 "noise is drawn at scales from 2**-20 to 2**50"
             )
         grid = Fraction(2) ** exponent
-        keep = object.__setattr__
-        keep(self, "threshold", level)
-        keep(self, "sensitivity", length)
-        keep(self, "epsilon", price)
-        keep(self, "positives", many)
-        keep(self, "monotone", monotone)
-        keep(self, "split", share)
-        keep(self, "whole", whole)
-        keep(self, "grid", grid)
-        keep(self, "threshold_scale", scales[0] * grid)
-        keep(self, "value_scale", scales[1] * grid)
-        keep(self, "loss", single(Pure(epsilon=price)))
-        keep(self, "_exponent", exponent)
+        fill(
+            self,
+            threshold=level,
+            sensitivity=length,
+            epsilon=price,
+            positives=many,
+            monotone=monotone,
+            split=share,
+            whole=whole,
+            grid=grid,
+            threshold_scale=scales[0] * grid,
+            value_scale=scales[1] * grid,
+            loss=single(Pure(epsilon=price)),
+            _exponent=exponent,
+        )
 
-    def __repr__(self) -> str:
-        words = [f"threshold={written(self.threshold)}"]
-        if not self.whole:
-            words.append(f"sensitivity={written_real(self.sensitivity)}")
-        elif self.sensitivity != 1:
-            words.append(f"sensitivity={written(self.sensitivity)}")
-        words.append(f"epsilon={written(self.epsilon)}")
+    def _arguments(self) -> dict[str, Any]:
+        threshold, length = self.threshold, self.sensitivity
+        given: dict[str, Any] = {"threshold": threshold.numerator if self.whole else threshold}
+        if not self.whole or length != 1:
+            given["sensitivity"] = length.numerator if self.whole else length
+        given["epsilon"] = self.epsilon
         if self.positives != 1:
-            words.append(f"positives={self.positives}")
+            given["positives"] = self.positives
         if self.monotone:
-            words.append("monotone=True")
+            given["monotone"] = True
         if self.split != _best_split(self.positives, self.monotone):
-            words.append(f"split={written(self.split)}")
-        return f"AboveThreshold({', '.join(words)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        words: dict[str, Any] = {
-            "threshold": self.threshold.numerator if self.whole else self.threshold,
-            "sensitivity": self.sensitivity.numerator if self.whole else self.sensitivity,
-            "epsilon": self.epsilon,
-            "positives": self.positives,
-            "monotone": self.monotone,
-            "split": self.split,
-        }
-        return partial(AboveThreshold, **words), ()
+            given["split"] = self.split
+        return given
 
     def start(self) -> AboveThresholdRun:
         """Draw the noise of the threshold and return a run, which costs the loss once."""

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.choose.scores import read_column, read_finite
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.rational import Number, brief, is_integer, positive, written
 from sordino.randomness.coins import below_one
 from sordino.randomness.entropy import Bits
@@ -93,18 +94,16 @@ class Interval:
         origin = first
         if step is None and not whole and first < last:
             origin = math.ceil(first / width) * width
-        keep = object.__setattr__
-        size = (last - origin) // width + 1
-        for name, value in (
-            ("low", first),
-            ("high", last),
-            ("step", width),
-            ("origin", origin),
-            ("whole", whole),
-            ("size", size),
-        ):
-            keep(self, name, value)
-        keep(self, "base", _read_base(base, last))
+        fill(
+            self,
+            low=first,
+            high=last,
+            step=width,
+            origin=origin,
+            whole=whole,
+            size=(last - origin) // width + 1,
+            base=_read_base(base, last),
+        )
         self._weigh()
 
     def _weigh(self) -> None:
@@ -119,9 +118,12 @@ class Interval:
             sums.append(sums[-1] + weights[-1] * (stop - ends[-1]))
             ends.append(stop)
         common = math.gcd(*weights)
-        object.__setattr__(self, "_ends", tuple(ends))
-        object.__setattr__(self, "_sums", tuple(x // common for x in sums))
-        object.__setattr__(self, "_weights", tuple(x // common for x in weights))
+        fill(
+            self,
+            _ends=tuple(ends),
+            _sums=tuple(x // common for x in sums),
+            _weights=tuple(x // common for x in weights),
+        )
 
     def __repr__(self) -> str:
         text = f"{self._written(self.low)}, {self._written(self.high)}"
@@ -362,11 +364,13 @@ class Line:
     ) -> None:
         if (centre is None) is not (scale is None):
             raise TypeError("a base has a centre and a scale; give both of them, or none")
-        keep = object.__setattr__
-        keep(self, "step", positive("step", step))
-        keep(self, "whole", is_integer(step))
-        keep(self, "centre", None if centre is None else read_finite("centre", centre))
-        keep(self, "scale", None if scale is None else positive("scale", scale))
+        fill(
+            self,
+            step=positive("step", step),
+            whole=is_integer(step),
+            centre=None if centre is None else read_finite("centre", centre),
+            scale=None if scale is None else positive("scale", scale),
+        )
 
     def __repr__(self) -> str:
         parts = [] if self.whole and self.step == 1 else [f"step={self._written()}"]

@@ -23,7 +23,8 @@ from sordino.mechanisms.choose import accuracy as bounds
 from sordino.mechanisms.choose.accuracy import Accuracy, Question
 from sordino.mechanisms.choose.exponential import Exponential
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import Terms
+from sordino.mechanisms.choose.terms import Choice, Terms
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
 from sordino.numbers.rational import (
     Integer,
@@ -369,7 +370,7 @@ _NOISES = ("laplace", "gumbel", "exponential")
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class NoisyMax:
+class NoisyMax(Choice):
     """The index of the largest score after noise of the scale spread / epsilon on each.
 
     ``noise="exponential"`` has the law of permute-and-flip, ``noise="gumbel"`` that of the
@@ -410,36 +411,10 @@ class NoisyMax:
         loss, drawn = single(Pure(epsilon=terms.epsilon)), _drawn_as(noise, terms)
         if isinstance(drawn, Exponential):
             loss = drawn.loss
-        for name, value in (("terms", terms), ("noise", noise), ("loss", loss), ("_drawn", drawn)):
-            object.__setattr__(self, name, value)
+        fill(self, terms=terms, noise=noise, loss=loss, _drawn=drawn)
 
     def __repr__(self) -> str:
         return f"NoisyMax({self.terms}, noise={self.noise!r})"
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The price of one choice."""
-        return self.terms.epsilon
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far one unit can move any score."""
-        return self.terms.sensitivity
-
-    @property
-    def spread(self) -> Fraction:
-        """How much more one unit can move one score than another."""
-        return self.terms.spread
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the spread is that of scores that all move the same way."""
-        return self.terms.monotone
-
-    @property
-    def rate(self) -> Fraction:
-        """One over the scale of the noise: epsilon / spread."""
-        return self.terms.rate
 
     def release(self, scores: object) -> int:
         """Return the index of the largest noisy score."""

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from sordino.mechanisms.choose.accuracy import Accuracy, Question, by_flips
 from sordino.mechanisms.choose.candidates import check_distinct, is_from_data
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import Terms, is_table, plain
+from sordino.mechanisms.choose.scores import is_table, plain
+from sordino.mechanisms.choose.terms import Terms
 from sordino.numbers.balls import Ball, ball, is_positive
 from sordino.numbers.rational import (
     Integer,

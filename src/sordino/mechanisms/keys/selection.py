@@ -23,6 +23,7 @@ from sordino.mechanisms.keys.optimal import (
     Threshold,
     least_threshold,
 )
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
 from sordino.numbers.rational import (
     Integer,
@@ -32,7 +33,6 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability,
-    written,
 )
 from sordino.privacy import losses
 from sordino.privacy.calibrate import least
@@ -120,7 +120,7 @@ class Selected(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class KeySelection:
+class KeySelection(Mechanism):
     """Keep keys that enough units have, so that no single unit can put a key on the list.
 
     A unit has at most ``groups`` keys and is counted once for each of them; contributions must have
@@ -184,18 +184,20 @@ class KeySelection:
         if isinstance(rule, Threshold) and isinstance(rule.noise, GaussianNoise):
             noise = _moved(rule.noise.variance, moves)
             composed = _composed(noise, rule, most).under(relation.value)
-        keep = object.__setattr__
-        keep(self, "epsilon", price)
-        keep(self, "delta", slack)
-        keep(self, "groups", most)
-        keep(self, "method", method)
-        keep(self, "neighbours", relation)
-        keep(self, "moves", moves)
-        keep(self, "threshold", None if isinstance(rule, OptimalLaw) else rule.least)
-        keep(self, "loss", loss)
-        keep(self, "composed", composed)
-        keep(self, "noise", noise)
-        keep(self, "_rule", rule)
+        fill(
+            self,
+            epsilon=price,
+            delta=slack,
+            groups=most,
+            method=method,
+            neighbours=relation,
+            moves=moves,
+            threshold=None if isinstance(rule, OptimalLaw) else rule.least,
+            loss=loss,
+            composed=composed,
+            noise=noise,
+            _rule=rule,
+        )
 
     def _arguments(self) -> dict[str, Any]:
         given = {
@@ -206,16 +208,6 @@ class KeySelection:
             "neighbours": str(self.neighbours),
         }
         return {name: value for name, value in given.items() if value is not None}
-
-    def __repr__(self) -> str:
-        parts = [
-            f"{name}={value!r}" if isinstance(value, str) else f"{name}={written(Fraction(value))}"
-            for name, value in self._arguments().items()
-        ]
-        return f"KeySelection({', '.join(parts)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _make, (self._arguments(),)
 
     def release(self, counts: object) -> Any:
         """Decide for each key, given by how many units have it, whether it is kept.
@@ -416,7 +408,3 @@ def _out_of_range(epsilon: Fraction, *, wide: bool) -> ValueError:
         f"epsilon is too {side}, got {brief(epsilon)}; "
         "noise is drawn at scales from 2**-20 to 2**50"
     )
-
-
-def _make(arguments: dict[str, Any]) -> KeySelection:
-    return KeySelection(**arguments)
