@@ -26,7 +26,7 @@ from sordino.contributions.columns import (
     read_column,
     read_numbers,
 )
-from sordino.numbers.columns import read_entries
+from sordino.numbers.columns import clamping_door, read_entries
 from sordino.numbers.rational import Integer, Number, positive_whole
 from sordino.randomness.hashing import Words, keyed_hash, read_secret
 from sordino.sensitivity.arguments import Bounds, read_bounds
@@ -530,7 +530,7 @@ def _pair_hashes(unit: Column, key: Column, secret: bytes, runs: Runs) -> Words:
 
 def _listed(key: Column, listed: object) -> tuple[Array, npt.NDArray[np.intp], Any]:
     """Return the listed keys, and for each entry with one of them the place of the key."""
-    wanted = read_entries("listed", listed)
+    wanted = read_entries(clamping_door("listed"), listed)
     identities = [identify(x) for x in wanted]
     if None in identities or len(set(identities)) != len(identities):
         raise ValueError("listed must be one column of different keys, none of them missing")

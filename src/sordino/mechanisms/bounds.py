@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
-from sordino.numbers.columns import is_missing, number_of, read_entries
+from sordino.numbers.columns import clamping_door, number_of, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -39,6 +39,9 @@ _USUAL = Fraction(19, 20)
 _EXACT = np.uint64(1 << 53)  # integers up to this are doubles
 _LEADING = np.uint64((1 << 64) - (1 << 11))  # the bits of a larger one that a double can hold
 _SIDES = {"both": 2, "lower": 1, "upper": 1}
+
+
+_VALUES = clamping_door("values")
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -230,7 +233,7 @@ def _read_powers(powers: object) -> Powers:
 
 def _cells_of(values: object, powers: Powers) -> npt.NDArray[np.intp]:
     """Return the cell of each value; cells are numbered from the most negative one."""
-    reals = _doubles(read_entries("values", values))
+    reals = _doubles(read_numbers(_VALUES, values))
     reals = reals[~np.isnan(reals)]
     first, last = powers
     size = np.minimum(np.abs(reals), 2.0**last)
@@ -249,8 +252,6 @@ def _doubles(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         size = np.where(array < 0, ~array, array).astype(np.uint64) + (array < 0)
         size[size > _EXACT] &= _LEADING  # so that none is rounded up to the next power
         return np.where(array < 0, -1.0, 1.0) * size.astype(np.float64)
-    if array.dtype.kind not in "fO":
-        raise TypeError(f"values must be numbers, got {array.dtype.type.__name__}")
     return np.fromiter(map(_double, array), dtype=np.float64, count=array.size)
 
 
@@ -258,9 +259,7 @@ def _double(x: object) -> float:
     """Return the next double towards 0."""
     number = number_of(x)
     if number is None:
-        if is_missing(x):
-            return math.nan
-        raise TypeError(f"values must be numbers, got {type(x).__name__}")
+        return math.nan
     try:
         double = float(number)
     except OverflowError:

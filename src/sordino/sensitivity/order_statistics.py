@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from sordino.numbers.columns import clamping_door, nearest_double, read_numbers
 from sordino.numbers.rational import is_integer, positive
 from sordino.numbers.rounding import up
 from sordino.sensitivity.arguments import read_bounds
@@ -216,6 +216,11 @@ def certified(bound: float) -> float:
     return bound * (1 + 1e-11)
 
 
+VALUES = clamping_door(
+    "values", rule="values must be one column of numbers, got {0}", reads_booleans=False
+)
+
+
 def read_values(values: object, missing: float) -> Floats:
     """Return an array of doubles from private data, each the one nearest to its record.
 
@@ -225,41 +230,16 @@ def read_values(values: object, missing: float) -> Floats:
 
     Guarantee: none; each record is read by itself, and messages speak of types only.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("masked arrays are not read; fill them with .filled(...) first")
-    if isinstance(values, str | bytes) or hasattr(values, "columns"):
-        raise TypeError("values must be one column of numbers")
-    try:
-        array: npt.NDArray[Any] = np.asarray(values)
-    except ValueError:
-        raise TypeError("values must be one column of numbers") from None
-    if array.ndim != 1:
-        raise TypeError("values must be one column of numbers, not a table or a single number")
-    if array.dtype.kind == "O":
-        array = np.array([_double(x) for x in array.tolist()], dtype=np.float64)
-    if array.dtype.kind not in "iuf":
-        raise TypeError("values must be numbers")
+    array = read_numbers(VALUES, values)
     if array.size == 0:
         raise ValueError("values must hold at least one record")
+    if array.dtype.kind == "O":
+        array = np.array([nearest_double(x) for x in array.tolist()], dtype=np.float64)
     with np.errstate(over="ignore"):  # long doubles become infinite
         doubles: Floats = array.astype(np.float64, copy=False)
     if np.isnan(doubles.min()):
         doubles = np.where(np.isnan(doubles), missing, doubles)
     return doubles
-
-
-def _double(record: object) -> float:
-    """Return the double nearest to a record, or NaN if it is missing."""
-    if record is None or type(record).__name__ == "NAType":
-        return math.nan
-    if not is_integer(record) and not isinstance(record, float | Fraction | Decimal | np.floating):
-        raise TypeError("values must be numbers")
-    if isinstance(record, Decimal) and record.is_nan():
-        return math.nan
-    try:
-        return float(record)
-    except OverflowError:
-        return math.inf if record > 0 else -math.inf
 
 
 def at_rank(rank: object) -> Rank:

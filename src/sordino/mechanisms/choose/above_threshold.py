@@ -18,6 +18,7 @@ from sordino.mechanisms.choose.noisy_max import least_difference
 from sordino.mechanisms.choose.scores import read_finite
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
+from sordino.numbers.columns import Door, clamped, is_number, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -53,7 +54,13 @@ WHOLE = (
 )
 NOT_FINITE = "some values are NaN or infinite; replace or clip them first"
 OTHERS = "ask takes numbers, not {0}"
-MANY = "ask_many takes a list of numbers, not {0}"
+_MANY = "ask_many takes a list of numbers, not {0}"
+VALUES = Door(
+    rule=_MANY,
+    shape=_MANY,
+    missing="some values are missing; fill them in or leave them out first",
+    masked="values must not be masked; fill them with .filled(...) first",
+)
 KEPT = "a run of AboveThreshold cannot be copied or stored: its noise may be used once only"
 
 
@@ -312,43 +319,30 @@ def _reach(scale: Fraction, share: Fraction) -> int:
 
 def _read(values: object, of: AboveThreshold) -> Array:
     """Return values as an array of integers, doubles or exact numbers, or refuse them."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("values must not be masked; fill them with .filled(...) first")
-    if isinstance(values, np.ndarray) or hasattr(values, "__array__"):
-        array = np.asarray(values)
-    elif isinstance(values, list | tuple):
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-    else:
-        raise TypeError(MANY.format(type(values).__name__))
-    if array.ndim != 1:
-        raise TypeError("ask_many takes one list of values")
+    array = read_numbers(VALUES, values)
     if array.dtype.kind == "O":
         for value in array.tolist():
             _steps(value, of)
-    elif array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        kind = "strings" if array.dtype.kind == "U" else array.dtype.type.__name__
-        raise TypeError(MANY.format(f"an array of {kind}"))
-    elif array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(NOT_FINITE)
-    elif array.dtype.kind == "f" and of.whole:
-        raise TypeError(WHOLE)
+    elif array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise ValueError(NOT_FINITE)
+        if of.whole:
+            raise TypeError(WHOLE)
     return array
 
 
 def _steps(value: Any, of: AboveThreshold) -> int:
     """Return a value as a whole number of steps, exactly."""
-    if isinstance(value, np.floating) and value.dtype.itemsize <= 8:
-        value = float(value)
     if is_integer(value):
-        return int(value) if of.whole else to_grid(Fraction(int(value)), of._exponent)
-    if not isinstance(value, float | Fraction):
+        return int(value) if of.whole else to_grid(int(value), of._exponent)
+    if not is_number(type(value)) or isinstance(value, np.longdouble):
         raise TypeError(OTHERS.format(type(value).__name__))
-    if isinstance(value, float) and not math.isfinite(value):
+    real = clamped(value)
+    if isinstance(real, float) and not math.isfinite(real):
         raise ValueError(NOT_FINITE)
     if of.whole:
         raise TypeError(WHOLE)
-    return to_grid(value, of._exponent)
+    return to_grid(real, of._exponent)
 
 
 def _missing(values: Array, limit: int, of: AboveThreshold) -> Integers:

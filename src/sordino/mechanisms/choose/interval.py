@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.choose.scores import read_column, read_finite
+from sordino.mechanisms.choose.scores import VALUES, read_finite
 from sordino.mechanisms.mechanism import fill
+from sordino.numbers.columns import nearest_double, read_numbers
 from sordino.numbers.rational import Number, brief, is_integer, positive, written
 from sordino.randomness.coins import below_one
 from sordino.randomness.entropy import Bits
@@ -181,7 +182,7 @@ class Interval:
 
         Guarantee: none by itself; one record of the data is one place on the grid.
         """
-        array = read_column(values)
+        array = read_numbers(VALUES, values)
         return self._whole_places(array) if self.whole else self._real_places(array)
 
     def _whole_places(self, array: npt.NDArray[Any]) -> Integers:
@@ -204,7 +205,7 @@ class Interval:
 
     def _real_places(self, array: npt.NDArray[Any]) -> Integers:
         if array.dtype.kind == "O":
-            array = np.array([_double(x) for x in array.tolist()], dtype=np.float64)
+            array = np.array([nearest_double(x) for x in array.tolist()], dtype=np.float64)
         places = _no_nan(array.astype(np.float64))
         with np.errstate(over="ignore"):
             places -= float(self.origin)
@@ -312,18 +313,11 @@ def _no_nan(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
-def _double(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
 def _nearest_whole(value: Any, low: int, high: int) -> int:
     """Return the nearest integer, or a bound for what lies beyond it."""
     if is_integer(value):
         return int(value)
-    real = _double(value)
+    real = nearest_double(value)
     if math.isnan(real):
         raise ValueError(_NAN)
     return round(min(max(real, float(low)), float(high)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
+from collections.abc import Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number as AnyNumber
@@ -14,8 +14,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.additive import as_array
 from sordino.mechanisms.choose.domains import Domain
+from sordino.numbers.columns import (
+    Door,
+    as_int64,
+    check_kind,
+    is_number,
+    kinds_of,
+    number_of,
+    read_numbers,
+)
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -165,21 +173,19 @@ def _has_numbers(candidates: Any) -> bool:
 # One-dimensional int64, uint64 or float64; or exact numbers one by one.
 Scores: TypeAlias = "npt.NDArray[Any] | list[Fraction]"
 
-_RULE = "scores must be a sequence of finite numbers, one for each candidate"
 _NOT_FINITE = "scores must be finite, and some are infinite or not a number"
 _EMPTY = "there is no candidate to choose: scores are empty"
 _BEYOND = Fraction(1 << 1000)  # no weight is larger than exp of minus this, for a larger exponent
 _LONGEST = 1 << 12  # bits of an exact score
-_KINDS = {
-    "U": "strings",
-    "S": "bytes",
-    "b": "booleans",
-    "M": "dates",
-    "m": "durations",
-    "c": "complex numbers",
-    "f": "long doubles",
-}
-_LONG = "a score has more digits than can be worked with; round the scores"
+_RULE = "scores must be a sequence of finite numbers, one for each candidate, got {0}"
+SCORES = Door(
+    rule=_RULE,
+    shape=_RULE,
+    missing="scores must be finite, and some are missing",
+    entry="a score of type {0}",
+    reads_extended=True,
+    texts=f"; {ROWS}",
+)
 
 
 def read_scores(scores: object, *, others: int = 0) -> Scores:
@@ -187,6 +193,19 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
 
     There may be none at all if there are other candidates, which are not listed.
     """
+    row = read_row(scores)
+    if row.size == 0:
+        if not others:
+            raise ValueError(_EMPTY)
+        return np.empty(0, dtype=np.int64)
+    if row.dtype.kind == "O" or row.dtype.itemsize > 8:
+        return _of_objects(row)
+    kind = np.float64 if row.dtype.kind == "f" else np.int64
+    return np.ascontiguousarray(row, dtype=np.uint64 if row.dtype == np.uint64 else kind)
+
+
+def read_row(scores: object) -> npt.NDArray[Any]:
+    """Return scores as numbers in the order of the candidates; refuse what has another order."""
     if isinstance(scores, MappingView | Set):
         raise TypeError(
             "scores must be a list in the order of the candidates, and "
@@ -198,20 +217,7 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
             "scores have labels, whose order the data may have decided; give them to choose "
             "together with the candidates, or put them into the order of the candidates, .tolist()"
         )
-    listed = list(scores) if isinstance(scores, Iterator) else scores
-    if not isinstance(listed, list | tuple):
-        listed = _unwrapped(listed)
-    if len(listed) == 0:
-        if not others:
-            raise ValueError(_EMPTY)
-        return np.empty(0, dtype=np.int64)
-    if isinstance(listed, np.ndarray):
-        return _read_array(listed)
-    return (
-        _read_array(np.asarray(listed))
-        if _all_alike(listed)
-        else _as_array(map(exact_score, listed))
-    )
+    return read_numbers(SCORES, list(scores) if isinstance(scores, Iterator) else scores)
 
 
 def one_by_one(scores: Scores) -> list[Fraction]:
@@ -264,17 +270,18 @@ def read_others(others: Integer, default_score: Number) -> tuple[int, Fraction]:
 
 def read_default(default_score: Number) -> Fraction:
     """Read the score of those that have none of their own, as exactly the number it is."""
-    try:
-        return exact_score(default_score)
-    except TypeError:
+    if not is_number(type(default_score)):
         raise TypeError(
             f"default_score must be a finite number, got a value of type "
             f"{type(default_score).__name__}"
-        ) from None
-    except ValueError as error:
-        if str(error) == _LONG:
-            raise ValueError("default_score has more digits than can be worked with") from None
+        )
+    try:
+        exact = _within_reach(default_score)
+    except ValueError:
         raise ValueError(f"default_score must be a finite number, got {default_score}") from None
+    if exact is None:
+        raise ValueError("default_score has more digits than can be worked with")
+    return exact
 
 
 class ExactLevels:
@@ -319,63 +326,35 @@ class WithOthers:
         return self._levels.find(level, rank)
 
 
-def _unwrapped(scores: Any) -> npt.NDArray[Any] | list[Any]:
-    """Return anything that numpy reads as a row, as an array; as a list if it holds objects."""
-    if isinstance(scores, str | bytes | dict | set | frozenset | np.ma.MaskedArray):
-        raise TypeError(f"{_RULE}, got a value of type {type(scores).__name__}")
-    try:
-        array = np.asarray(scores)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{_RULE}, got a value of type {type(scores).__name__}") from None
-    if array.ndim == 0:
-        raise TypeError(f"{_RULE}, got a value of type {type(scores).__name__}")
-    if array.ndim != 1:
-        raise ValueError(f"{_RULE}, got an array of {array.ndim} dimensions")
-    return array.tolist() if array.dtype.kind == "O" else array
-
-
-def _all_alike(scores: Sequence[Any]) -> bool:
-    """Tell whether an array holds all of these without rounding any."""
-    kinds = set(map(type, scores))
-    if kinds == {int}:
-        return bool(min(scores) >= -(1 << 63) and max(scores) < 1 << 63)
-    return len(kinds) == 1 and (kinds == {float} or issubclass(kinds.pop(), np.generic))
-
-
-def _read_array(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if scores.dtype.kind not in "iuf" or scores.dtype.itemsize > 8:
-        hint = f"; {ROWS}" if scores.dtype.kind == "U" else ""
-        raise TypeError(
-            f"{_RULE}, got an array of {_KINDS.get(scores.dtype.kind, 'other things')}{hint}"
-        )
-    kind: type[np.generic] = np.float64 if scores.dtype.kind == "f" else np.int64
-    if scores.dtype == np.uint64:
-        kind = np.uint64
-    return np.ascontiguousarray(scores, dtype=kind)
-
-
 def exact_score(score: object) -> Fraction:
     """Return a score as exactly the number it is."""
-    if isinstance(score, bool | np.bool_) or not isinstance(
-        score, int | float | Fraction | Decimal | np.integer | np.floating
-    ):
-        hint = f"; {ROWS}" if isinstance(score, str) else ""
-        raise TypeError(f"{_RULE}, got a score of type {type(score).__name__}{hint}")
-    if isinstance(score, Decimal) and score.is_finite() and abs(score.adjusted()) > _LONGEST:
-        raise ValueError(_LONG)  # before it is written out, which takes a while
-    try:
-        above, below = score.as_integer_ratio() if not isinstance(score, np.integer) else (score, 1)
-    except (ValueError, OverflowError):
-        raise ValueError(_NOT_FINITE) from None
-    exact = Fraction(int(above), int(below))
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _LONGEST:
-        raise ValueError(_LONG)
+    check_kind(SCORES, type(score))
+    exact = _within_reach(score)
+    if exact is None:
+        raise ValueError("a score has more digits than can be worked with; round the scores")
     return exact
 
 
-def _as_array(exact: Iterable[Fraction]) -> Scores:
-    """Return whole numbers that fit 64 bits as an array."""
-    scores = list(exact)
+def _within_reach(score: Any) -> Fraction | None:
+    """Return a number exactly, or None if it has too many digits; refuse what is not finite."""
+    if isinstance(score, Decimal) and score.is_finite() and abs(score.adjusted()) > _LONGEST:
+        return None  # before it is written out, which takes a while
+    number = number_of(score)
+    if number is None or isinstance(number, float):
+        raise ValueError(_NOT_FINITE)
+    exact = Fraction(number)
+    bits = max(exact.numerator.bit_length(), exact.denominator.bit_length())
+    return exact if bits <= _LONGEST else None
+
+
+def _of_objects(row: npt.NDArray[Any]) -> Scores:
+    """Return doubles, and whole numbers that fit 64 bits, as an array, and others as fractions."""
+    whole = as_int64(row) if row.dtype.kind == "O" else None
+    if whole is not None:
+        return whole
+    if all(issubclass(kind, float | np.float32 | np.float16) for kind in kinds_of(row)):
+        return row.astype(np.float64)
+    scores = [exact_score(score) for score in row.tolist()]
     if all(score.denominator == 1 and abs(score.numerator) >> 63 == 0 for score in scores):
         return np.array([score.numerator for score in scores], dtype=np.int64)
     return scores
@@ -386,10 +365,16 @@ def _nearest(x: Fraction) -> float:
     return float(min(_BEYOND, x))
 
 
-_COLUMN = "values must be a list or a column of numbers, got {0}"
 _DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
-_DATE_NAMES = {kind.__name__ for kind in _DATES} | {"datetime", "Timestamp", "Timedelta"}
 _DAYS = "turn dates into numbers, such as (d - START).dt.days"
+VALUES = Door(
+    rule="values must be numbers, not {0}",
+    shape="values must be a list or a column of numbers, got {0}",
+    missing="some values are missing; fill them in or leave them out before the release",
+    booleans="values must be numbers, not booleans; "
+    "turn them into 0 and 1 with int(...) or .astype(int)",
+    dates=f"; {_DAYS}",
+)
 
 
 def read_finite(name: str, value: object, *, rule: str = "a finite number") -> Fraction:
@@ -413,29 +398,6 @@ def read_finite(name: str, value: object, *, rule: str = "a finite number") -> F
             f"{name} must be {rule}, got {str(value).lower().replace('infinity', 'inf')}"
         )
     return read_signed(name, value)
-
-
-def read_column(values: object) -> npt.NDArray[Any]:
-    """Read a row of numbers: integers, doubles, or objects that are numbers of several types.
-
-    Guarantee: none by itself; messages speak of types and never of contents.
-    """
-    try:
-        array = as_array(values)
-    except TypeError as error:
-        raise TypeError(_said_of_values(str(error))) from None
-    if array is None or array.ndim != 1:
-        shown = f"an array of {array.ndim} dimensions" if array is not None else None
-        raise TypeError(_COLUMN.format(shown or f"a value of type {type(values).__name__}"))
-    return array
-
-
-def _said_of_values(said: str) -> str:
-    """Turn what is said of releases with noise into what helps somebody who has a column."""
-    said = said.replace("release takes", "values must be").replace(" or arrays of numbers", "")
-    if said.endswith("one by one"):  # releasing row by row does not help here
-        said = said.partition(";")[0]
-    return f"{said}; {_DAYS}" if said.split()[-1] in _DATE_NAMES else said
 
 
 def read_flag(name: str, value: object) -> bool:

@@ -25,6 +25,7 @@ from sordino.mechanisms.keys.optimal import (
 )
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
+from sordino.numbers.columns import Door, read_whole
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -105,6 +106,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 _METHODS = ("optimal", "laplace", "gaussian")
 _DIGITS = 64  # bits of the delta of one key
 _COUNTS = "counts must be one column of whole numbers that are not negative"
+COUNTS = Door(rule=_COUNTS, shape=_COUNTS, missing=_COUNTS)
 _LEAST_LOSS = Fraction(1, 2**40)
 _MANY = 2**62  # a larger count is taken for this one
 
@@ -390,13 +392,13 @@ def share_of(delta: Fraction, moves: int) -> Fraction:
 
 
 def _read_counts(counts: object) -> Integers:
-    array = np.asarray(counts)
-    if array.ndim == 1 and array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or isinstance(counts, np.ma.MaskedArray):
-        raise TypeError(_COUNTS)
+    array = read_whole(COUNTS, counts)
     if (array < 0).any():
         raise ValueError(_COUNTS)
+    if array.dtype.kind == "O":
+        return np.array([min(count, _MANY) for count in array.tolist()], dtype=np.int64)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
     most = min(_MANY, np.iinfo(array.dtype).max)
     numbers: Integers = np.minimum(array, array.dtype.type(most)).astype(np.int64)
     return numbers
