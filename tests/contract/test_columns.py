@@ -45,10 +45,10 @@ def case(take: Callable[[Any], object], *reads: str) -> Case:
     return Case(take, frozenset(reads))
 
 
-CHOICE = {"sensitivity": 1.0, "epsilon": 1}
-RANGE = {"range": (0.0, 1e6), "epsilon": 1, "neighbours": "add_remove"}
-SMOOTH = {"bounds": (0, 10**6), "beta": 0.5}
-CLAMPED = {"groups": 9, "low": 0, "high": 10**6, "secret": KEY}
+CHOICE: dict[str, Any] = {"sensitivity": 1.0, "epsilon": 1}
+RANGE: dict[str, Any] = {"range": (0.0, 1e6), "epsilon": 1, "neighbours": "add_remove"}
+SMOOTH: dict[str, Any] = {"bounds": (0, 10**6), "beta": 0.5}
+CLAMPED: dict[str, Any] = {"groups": 9, "low": 0, "high": 10**6, "secret": KEY}
 
 
 def streamed(column: Any) -> object:
@@ -61,9 +61,10 @@ def counted(column: Any) -> object:
     return Quantiles([0.5], **RANGE).release([1.0, 2.0, 3.0], column)
 
 
-def amounts(column: Any) -> list[int]:
+def amounts(column: Any) -> object:
     kept = so.bound_contributions([0, 1, 2], ["a", "b", "c"], column, **CLAMPED)
-    return kept.totals().amounts.tolist()
+    total: Any = kept.totals().amounts
+    return total.tolist()
 
 
 def ids(column: Any) -> object:
@@ -194,7 +195,7 @@ NEVER: dict[str, Any] = {
     "mappings": [{"a": SECRET}, {}, {}],
     "objects": [object(), SECRET, 1],
 }
-ERRORS = {SIZE: ValueError, GAP: ValueError, NAN: (ValueError, TypeError)}
+ERRORS: dict[str, Any] = {SIZE: ValueError, GAP: ValueError, NAN: (ValueError, TypeError)}
 every = pytest.mark.parametrize("door", DOORS)
 
 
@@ -269,6 +270,7 @@ def test_large_unsigned_integers_keep_their_value(door: str) -> None:
 @every
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, object])
 def test_an_empty_column_has_no_wrong_types(door: str, kind: Any) -> None:
-    for column in ([], np.array([], dtype=kind), pd.Series([], dtype=kind)):
+    columns: list[Any] = [[], np.array([], dtype=kind), pd.Series([], dtype=kind)]
+    for column in columns:
         with suppress(ValueError):  # some doors need at least one entry
             DOORS[door].take(column)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
-from sordino.numbers.columns import clamping_door, number_of, read_numbers
+from sordino.numbers.columns import as_int64, clamping_door, kinds_of, number_of, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -233,7 +233,9 @@ def _read_powers(powers: object) -> Powers:
 
 def _cells_of(values: object, powers: Powers) -> npt.NDArray[np.intp]:
     """Return the cell of each value; cells are numbered from the most negative one."""
-    reals = _doubles(read_numbers(_VALUES, values))
+    array = read_numbers(_VALUES, values)
+    whole = as_int64(array) if array.dtype.kind == "O" else None
+    reals = _doubles(array if whole is None else whole)
     reals = reals[~np.isnan(reals)]
     first, last = powers
     size = np.minimum(np.abs(reals), 2.0**last)
@@ -247,6 +249,8 @@ def _cells_of(values: object, powers: Powers) -> npt.NDArray[np.intp]:
 def _doubles(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return doubles that lie between the same powers of two as the values; NaN where none is."""
     if array.dtype.kind in "bf" and array.dtype.itemsize <= 8:
+        return array.astype(np.float64)
+    if array.dtype.kind == "O" and kinds_of(array) == {float}:
         return array.astype(np.float64)
     if array.dtype.kind in "iu":
         size = np.where(array < 0, ~array, array).astype(np.uint64) + (array < 0)

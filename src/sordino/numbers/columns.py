@@ -304,5 +304,16 @@ def nearest_double(x: object) -> float:
         return math.inf if x > 0 else -math.inf  # type: ignore[operator]  # it is a number
 
 
+def as_doubles(array: Array) -> npt.NDArray[np.float64]:
+    """Return a column of numbers as the nearest doubles; what is missing is NaN."""
+    if array.dtype.kind != "O" or kinds_of(array) <= {int, float}:
+        try:
+            with np.errstate(over="ignore"):  # long doubles may become infinite
+                return array.astype(np.float64, copy=False)
+        except OverflowError:  # an integer is beyond all doubles
+            pass
+    return np.array([nearest_double(x) for x in array.tolist()], dtype=np.float64)
+
+
 def _is_time(kind: type) -> bool:
     return issubclass(kind, np.timedelta64)  # which numpy counts among the integers

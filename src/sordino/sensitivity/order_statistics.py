@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.numbers.columns import clamping_door, nearest_double, read_numbers
+from sordino.numbers.columns import as_doubles, clamping_door, read_numbers
 from sordino.numbers.rational import is_integer, positive
 from sordino.numbers.rounding import up
 from sordino.sensitivity.arguments import read_bounds
@@ -233,10 +233,7 @@ def read_values(values: object, missing: float) -> Floats:
     array = read_numbers(VALUES, values)
     if array.size == 0:
         raise ValueError("values must hold at least one record")
-    if array.dtype.kind == "O":
-        array = np.array([nearest_double(x) for x in array.tolist()], dtype=np.float64)
-    with np.errstate(over="ignore"):  # long doubles become infinite
-        doubles: Floats = array.astype(np.float64, copy=False)
+    doubles = as_doubles(array)
     if np.isnan(doubles.min()):
         doubles = np.where(np.isnan(doubles), missing, doubles)
     return doubles

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from sordino.mechanisms.choose.scores import VALUES, read_finite
 from sordino.mechanisms.mechanism import fill
-from sordino.numbers.columns import nearest_double, read_numbers
+from sordino.numbers.columns import as_doubles, nearest_double, read_numbers
 from sordino.numbers.rational import Number, brief, is_integer, positive, written
 from sordino.randomness.coins import below_one
 from sordino.randomness.entropy import Bits
@@ -204,9 +204,7 @@ class Interval:
         return np.minimum(clipped, self.size - 1)
 
     def _real_places(self, array: npt.NDArray[Any]) -> Integers:
-        if array.dtype.kind == "O":
-            array = np.array([nearest_double(x) for x in array.tolist()], dtype=np.float64)
-        places = _no_nan(array.astype(np.float64))
+        places = _no_nan(as_doubles(array).astype(np.float64))
         with np.errstate(over="ignore"):
             places -= float(self.origin)
             places /= float(self.step)

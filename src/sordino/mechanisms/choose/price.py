@@ -21,7 +21,7 @@ from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.choose.scores import is_table, plain
 from sordino.mechanisms.choose.terms import Terms
 from sordino.numbers.balls import Ball, ball, is_positive
-from sordino.numbers.columns import Door, nearest_double, read_numbers
+from sordino.numbers.columns import Door, as_doubles, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -250,10 +250,7 @@ def _as_list(prices: Any) -> list[Any]:
 
 def _as_doubles(bids: Any) -> npt.NDArray[np.float64]:
     """Return bids as the nearest doubles, which keeps their order."""
-    offered = read_numbers(BIDS, bids)
-    if offered.dtype.kind != "O":
-        return offered.astype(np.float64)
-    return np.array([nearest_double(bid) for bid in offered.tolist()], dtype=np.float64)
+    return as_doubles(read_numbers(BIDS, bids))
 
 
 def dearest(prices: Sequence[Fraction], highest_bid: Number | None) -> Fraction:

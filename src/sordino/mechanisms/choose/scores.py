@@ -349,11 +349,12 @@ def _within_reach(score: Any) -> Fraction | None:
 
 def _of_objects(row: npt.NDArray[Any]) -> Scores:
     """Return doubles, and whole numbers that fit 64 bits, as an array, and others as fractions."""
-    whole = as_int64(row) if row.dtype.kind == "O" else None
+    kinds = kinds_of(row)
+    if all(issubclass(kind, float | np.float32 | np.float16) for kind in kinds):
+        return row.astype(np.float64)
+    whole = as_int64(row) if all(issubclass(kind, int | np.integer) for kind in kinds) else None
     if whole is not None:
         return whole
-    if all(issubclass(kind, float | np.float32 | np.float16) for kind in kinds_of(row)):
-        return row.astype(np.float64)
     scores = [exact_score(score) for score in row.tolist()]
     if all(score.denominator == 1 and abs(score.numerator) >> 63 == 0 for score in scores):
         return np.array([score.numerator for score in scores], dtype=np.int64)
