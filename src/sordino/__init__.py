@@ -102,8 +102,8 @@ if TYPE_CHECKING:
         revenues,
         top_k,
     )
-    from sordino.mechanisms.constant import Constant
     from sordino.mechanisms.keys.selection import KeySelection, select_keys
+    from sordino.mechanisms.mechanism import Constant
     from sordino.mechanisms.propose_test_release import ProposeTestRelease, check_distance
     from sordino.privacy import (
         Budget,
@@ -135,7 +135,7 @@ else:
             "best_of", "best_price", "choose", "choose_in", "median", "price_accuracy",
             "quantiles", "revenues", "top_k",
         ),
-        "sordino.mechanisms.constant": ("Constant",),
+        "sordino.mechanisms.mechanism": ("Constant",),
         "sordino.mechanisms.keys.selection": ("KeySelection", "select_keys"),
         "sordino.mechanisms.propose_test_release": ("ProposeTestRelease", "check_distance"),
         "sordino.privacy": (

@@ -17,7 +17,7 @@ from sordino.mechanisms.additive import (
     release_reals,
     to_grid,
 )
-from sordino.randomness.raw import Filled
+from sordino.randomness.samplers import Filled
 from sordino.randomness.tables import Integers
 
 small = st.lists(st.integers(-(2**20), 2**20), min_size=30, max_size=30)

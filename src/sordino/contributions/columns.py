@@ -25,10 +25,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from sordino.numbers import columns
 from sordino.numbers.columns import (
     Array,
     Exact,
     as_int64,
+    clamping_door,
     is_missing,
     kinds_of,
     number_of,
@@ -260,6 +262,7 @@ LARGEST = 1 << 62  # numbers beyond so many steps of the grid count as this
 _SPARE = 4  # so many times as many places as rows may a table have that is indexed by codes
 _SMALL_TABLE = 1 << 20
 _MOST_SHIFTED = 61  # bits that 64-bit integers can be shifted by
+_VALUES = clamping_door("values")
 _KINDS = "{0} must be numbers, texts, bytes or dates, got {1}"
 
 
@@ -315,7 +318,7 @@ def read_column(name: str, values: object, secret: bytes, *, dense: bool = False
 
     Messages speak of types only.
     """
-    array = read_entries(name, values)
+    array = read_entries(clamping_door(name), values)
     if array.dtype.kind == "O":
         array = _plain(array)
     if array.dtype.kind == "b":
@@ -392,13 +395,11 @@ def read_numbers(values: object, *, exponent: int, missing: int) -> Integers:
 
     Messages speak of types only.
     """
-    array = read_entries("values", values)
+    array = columns.read_numbers(_VALUES, values)
     if array.dtype.kind == "O" or array.dtype.itemsize > 8:
         return _of_objects(array, exponent, missing)
     if array.dtype.kind == "f":
         return _of_reals(array, exponent, missing)
-    if array.dtype.kind not in "biu":
-        raise TypeError(f"values must be numbers, got {array.dtype.type.__name__}")
     if array.dtype.kind == "u":
         if exponent > 0:
             return _of_objects(array, exponent, missing)
@@ -450,9 +451,7 @@ def _of_objects(array: Array, exponent: int, missing: int) -> Integers:
 def _steps(x: object, exponent: int, missing: int) -> int:
     number = number_of(x)
     if number is None:
-        if is_missing(x):
-            return missing
-        raise TypeError(f"values must be numbers, got {type(x).__name__}")
+        return missing
     if isinstance(number, float):
         return LARGEST if number > 0 else -LARGEST
     return min(max(round(number / Fraction(2) ** exponent), -LARGEST), LARGEST)

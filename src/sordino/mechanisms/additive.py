@@ -14,19 +14,31 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.keys.optimal import Noise
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import ball, round_up
-from sordino.numbers.rational import Number, covering, finite
-from sordino.randomness.samplers import Sampler
+from sordino.numbers.columns import (
+    Door,
+    check_kind,
+    check_numbers,
+    clamped,
+    kinds_of,
+    refuse_tables,
+    unboxed,
+)
+from sordino.numbers.rational import Integer, Number, confidence_level, finite, positive_whole
+from sordino.numbers.rounding import up
+from sordino.randomness.samplers import Sampler, SamplerAt
 
 MOST_COORDINATES = 2**16  # of one release of real values
 _NOISE_BITS = 40  # the noise is from 2**40 to 2**41 steps wide
@@ -73,7 +85,7 @@ def l2_on_grid(sensitivity: Fraction, exponent: int, coordinates: int) -> int:
     return math.floor((steps + root) ** 2)
 
 
-def to_grid(x: float | Fraction | Decimal, exponent: int) -> int:
+def to_grid(x: int | float | Fraction | Decimal, exponent: int) -> int:
     """Return the nearest whole number of steps, the even one at a tie, exactly.
 
     >>> [to_grid(x, -1) for x in (0.25, 0.75, -0.75, 1e3, Fraction(7, 3))]
@@ -108,16 +120,6 @@ def _log2(x: Fraction) -> int:
     """Return the logarithm to base 2, rounded down."""
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
     return exponent if Fraction(2) ** exponent <= x else exponent - 1
-
-
-def written_real(x: Fraction) -> str:
-    """Write a real sensitivity the way a user would have typed it, with a decimal point.
-
-    >>> written_real(Fraction(1)), written_real(Fraction(1, 2))
-    ('1.0', '0.5')
-    """
-    printed = float(x)
-    return repr(printed) if covering("sensitivity", printed) == x else repr(x)
 
 
 _HALF_STEP = Fraction(1, 2)
@@ -168,6 +170,88 @@ class NoiseLaw:
         return round_up(lambda: self.noise.mean_size() * ball(self.step) + ball(more))
 
 
+class Additive(Mechanism):
+    """A mechanism that adds noise from one law on a grid to every value that is handed over."""
+
+    __slots__ = ()
+
+    sensitivity: Fraction
+    whole: bool
+    grid: Fraction
+    _exponent: int
+    _sampler: SamplerAt
+
+    def _make_sampler(self) -> Sampler:
+        raise NotImplementedError
+
+    def _half_width(self, level: Fraction, coordinates: int) -> int:
+        """Return the least k that the noise of all coordinates keeps to with this confidence."""
+        raise NotImplementedError
+
+    @property
+    def _law(self) -> NoiseLaw:
+        raise NotImplementedError
+
+    @property
+    def _most(self) -> int | None:
+        """How many values are released at once, if that was promised."""
+        return None
+
+    def release(self, value: object) -> Any:
+        """Return the value with fresh noise: an int or a float for a number, an array for an array.
+
+        Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
+        may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
+        64-bit integer, and a real beyond the largest double becomes the largest double.
+        """
+        sampler = self._sampler()
+        if sampler is None:
+            sampler = self._make_sampler()
+            fill(self, _sampler=ref(sampler))
+        if not self.whole:
+            most = self._most or MOST_COORDINATES
+            return release_reals(value, sampler, exponent=self._exponent, most=most)
+        if type(value) is int:
+            return value + sampler.one()
+        whole = math.ceil(self.sensitivity)
+        return release_integers(value, sampler, sensitivity=whole, most=self._most)
+
+    def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
+        """Return the least half-width that the noise keeps to with this confidence.
+
+        With ``coordinates`` it holds for that many values at once. It is an int for integers; for
+        reals it is a float that includes half a step of the grid and is rounded up.
+        """
+        level = confidence_level(confidence)
+        steps = self._half_width(level, positive_whole("coordinates", coordinates))
+        return steps if self.whole else up((steps + _HALF_STEP) * self.grid)
+
+    def pmf(self, x: Number) -> float:
+        """Return the probability that the noise is x, a multiple of the grid; 0 for all others.
+
+        This is the law that is drawn, on the grid; the real line would have a density.
+        A float is exactly the number it is, and the result is rounded up.
+        """
+        return self._law.pmf(x)
+
+    def cdf(self, x: Number) -> float:
+        """Return the probability that the noise is at most x, rounded up."""
+        return self._law.cdf(x)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the noise, rounded up.
+
+        Noise that is hardly ever other than 0 has a much smaller one than its width.
+        """
+        return self._law.std
+
+    @property
+    def expected_error(self) -> float:
+        """The mean of the size of the error, rounded up; for reals with half a step of the grid."""
+        return self._law.expected_error(rounds=not self.whole)
+
+
 def _exact(x: Number) -> Fraction:
     """Read a finite number as exactly what it is."""
     finite("x", x)
@@ -190,22 +274,21 @@ REALS = (
     "convert counts with int(...) or .astype(int), or give the sensitivity of the real value as a "
     "float, such as {0}.0"
 )
-BOOLEANS = (
-    "release takes numbers, not booleans; turn them into 0 and 1 with int(...) or .astype(int)"
-)
-MISSING = "some values are missing; fill them in or leave them out before the release"
 NOT_FINITE = "some values are NaN or infinite; replace or clip them before the release"
-MASKED = "masked arrays are not released; fill them with .filled(...) first"
-EXTENDED = (
-    "release takes doubles, not extended precision; convert with float(...) or .astype(float)"
+_RULE = "release takes numbers or arrays of numbers, not {0}"
+_UNEVEN = _RULE.format("rows of unequal length") + "; make them alike or release them one by one"
+RELEASE = Door(
+    rule=_RULE,
+    shape=_RULE,
+    missing="some values are missing; fill them in or leave them out before the release",
+    masked="masked arrays are not released; fill them with .filled(...) first",
+    table="release takes one column of a table at a time, such as table['name']; not a whole table",
+    booleans="release takes numbers, not booleans; "
+    "turn them into 0 and 1 with int(...) or .astype(int)",
+    extended="release takes doubles, not extended precision; "
+    "convert with float(...) or .astype(float)",
+    mappings="; list its values in an order fixed beforehand: [counts[key] for key in KEYS]",
 )
-OTHERS = "release takes numbers or arrays of numbers, not {0}"
-KEYS = OTHERS + "; list its values in an order fixed beforehand: [counts[key] for key in KEYS]"
-UNEVEN = OTHERS.format("rows of unequal length") + "; make them alike or release them one by one"
-COLUMNS = "release takes one column of a table at a time, such as table['name']; not a whole table"
-
-_FAR = 1000  # a Decimal below 10**-_FAR is rounded to 0 on every grid
-_FARTHEST: int = 10**_FAR  # exact numbers beyond are clamped, so that none is written out in full
 
 
 def release_integers(value: object, sampler: Sampler, *, sensitivity: int, most: int | None) -> Any:
@@ -218,7 +301,7 @@ def release_integers(value: object, sampler: Sampler, *, sensitivity: int, most:
             which is post-processing; nothing wraps.
         Proof: docs/proofs/laplace.md, theorem 1; docs/proofs/gaussian.md, theorem 3.
     """
-    array = as_array(value)
+    array = _read(value)
     if array is None:
         if isinstance(value, float | np.floating | Fraction | Decimal):
             raise TypeError(REALS.format(sensitivity))
@@ -227,7 +310,7 @@ def release_integers(value: object, sampler: Sampler, *, sensitivity: int, most:
     if array.dtype.kind == "f":
         raise TypeError(REALS.format(sensitivity))
     if array.dtype.kind == "O":
-        if not all(issubclass(kind, int | np.integer) for kind in _kinds(array)):
+        if not all(issubclass(kind, int | np.integer) for kind in kinds_of(array)):
             raise TypeError(REALS.format(sensitivity))
         return _add_exactly(array, sampler.many(array.size))
     noisy = np.empty(array.size, dtype=np.int64)
@@ -250,7 +333,7 @@ def release_reals(value: object, sampler: Sampler, *, exponent: int, most: int) 
             turning the result into the nearest double is post-processing.
         Proof: docs/proofs/laplace.md, theorem 5; docs/proofs/gaussian.md, theorem 7.
     """
-    array = as_array(value)
+    array = _read(value)
     if array is None:
         return from_grid(to_grid(_real(value), exponent) + sampler.one(), exponent)
     _check_size(array, most)
@@ -263,37 +346,15 @@ def release_reals(value: object, sampler: Sampler, *, exponent: int, most: int) 
     return _add_on_grid(reals, noise, exponent).reshape(array.shape)
 
 
-def as_array(value: object) -> Array | None:
+def _read(value: object) -> Array | None:
     """Return an array of numbers, or None for anything that is not array-like; refuse booleans."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(MASKED)
     if isinstance(value, np.generic | str | bytes):
         return None
-    if hasattr(value, "columns"):  # joining columns may turn large integers into doubles
-        raise TypeError(COLUMNS)
-    if isinstance(value, Sequence):
-        array = _rows(value)
-    elif hasattr(value, "__array__"):
-        array = np.asarray(value)
-        declared = str(getattr(value, "dtype", array.dtype)).lower()
-        if array.dtype.kind == "f" and declared.startswith(("int", "uint")):
-            raise ValueError(MISSING)  # a column of integers with gaps turns into doubles
-    else:
-        return None
-    _check_dtype(array)
+    refuse_tables(RELEASE, value)
+    array = _rows(value) if isinstance(value, Sequence) else unboxed(value)
+    if array is not None:
+        check_numbers(RELEASE, array)
     return array
-
-
-def _check_dtype(array: Array) -> None:
-    """Refuse arrays of what is not an integer or a double, by their type."""
-    if array.dtype.kind == "b":
-        raise TypeError(BOOLEANS)
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        raise TypeError(EXTENDED)
-    if array.dtype.kind not in "iufO":
-        raise TypeError(f"release takes numbers, not an array of {array.dtype.type.__name__}")
-    for kind in _kinds(array) if array.dtype.kind == "O" else ():
-        _check_kind(kind)
 
 
 def _rows(value: Sequence[object]) -> Array:
@@ -301,62 +362,24 @@ def _rows(value: Sequence[object]) -> Array:
     try:
         array = np.array(value, dtype=object)
     except ValueError:
-        raise TypeError(UNEVEN) from None
-    if any(issubclass(kind, list | tuple | np.ndarray) for kind in _kinds(array)):
-        raise TypeError(UNEVEN)
+        raise TypeError(_UNEVEN) from None
+    if any(issubclass(kind, list | tuple | np.ndarray) for kind in kinds_of(array)):
+        raise TypeError(_UNEVEN)
     return array
 
 
-def _kinds(array: Array) -> set[type]:
-    return set(map(type, array.reshape(-1).tolist()))
-
-
-def _check_kind(kind: type, others: str = OTHERS) -> None:
-    """Refuse whatever is not an integer, a double, a Fraction or a Decimal, by its type."""
-    if issubclass(kind, bool | np.bool_):
-        raise TypeError(BOOLEANS)
-    if kind is type(None) or kind.__name__ in {"NAType", "NaTType"}:
-        raise ValueError(MISSING)
-    if issubclass(kind, np.longdouble):
-        raise TypeError(EXTENDED)
-    if issubclass(kind, Mapping):
-        raise TypeError(KEYS.format(kind.__name__))
-    number = issubclass(kind, int | float | Fraction | Decimal | np.integer | np.floating)
-    if not number or issubclass(kind, np.timedelta64):  # which numpy counts among the integers
-        raise TypeError(others.format(kind.__name__))
-
-
 def _integer(value: object) -> int:
-    _check_kind(type(value))
+    check_kind(RELEASE, type(value))
     return int(value)  # type: ignore[call-overload, no-any-return]  # its kind was just checked
 
 
 def _real(value: object) -> int | float | Fraction | Decimal:
-    """Return a finite double as it is, any other number exactly, from -10**1000 to 10**1000.
-
-    Clamping moves no two numbers further apart, whatever their types are.
-    """
-    _check_kind(type(value))
-    if isinstance(value, Decimal):
-        return _decimal(value)
-    if isinstance(value, Fraction):
-        return min(max(value, Fraction(-_FARTHEST)), Fraction(_FARTHEST))
-    if isinstance(value, int | np.integer):
-        return min(max(int(value), -_FARTHEST), _FARTHEST)
-    real = float(value)  # type: ignore[arg-type]  # its kind was just checked
-    if not np.isfinite(real):
+    """Return a finite double as it is, any other number exactly, from -10**1000 to 10**1000."""
+    check_kind(RELEASE, type(value))
+    real = clamped(value)
+    if isinstance(real, float) and not math.isfinite(real):
         raise ValueError(NOT_FINITE)
     return real
-
-
-def _decimal(value: Decimal) -> int | Decimal:
-    if not value.is_finite():
-        raise ValueError(NOT_FINITE)
-    if not value or value.adjusted() < -_FAR:
-        return 0
-    if value.adjusted() >= _FAR:
-        return _FARTHEST if value > 0 else -_FARTHEST
-    return value
 
 
 def _check_size(array: Array, most: int | None) -> None:
@@ -411,7 +434,7 @@ def _saturated(x: int) -> int:
 def _as_doubles(array: Array) -> npt.NDArray[np.float64] | None:
     """Return the doubles that an array holds exactly, or None if it holds others as well."""
     flat = array.reshape(-1)
-    kinds = _kinds(array) if array.dtype.kind == "O" else set()
+    kinds = kinds_of(array) if array.dtype.kind == "O" else set()
     if array.dtype.kind == "f" or (kinds and all(issubclass(kind, float) for kind in kinds)):
         doubles: npt.NDArray[np.float64] = flat.astype(np.float64)
         if not np.isfinite(doubles).all():

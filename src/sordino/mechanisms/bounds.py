@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
-from sordino.numbers.columns import is_missing, number_of, read_entries
+from sordino.numbers.columns import as_int64, clamping_door, kinds_of, number_of, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -20,7 +21,6 @@ from sordino.numbers.rational import (
     is_integer,
     positive,
     positive_whole,
-    written,
 )
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
@@ -41,8 +41,11 @@ _LEADING = np.uint64((1 << 64) - (1 << 11))  # the bits of a larger one that a d
 _SIDES = {"both": 2, "lower": 1, "upper": 1}
 
 
+_VALUES = clamping_door("values")
+
+
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PrivateBounds:
+class PrivateBounds(Mechanism):
     """Find a lower and an upper bound that few values lie beyond.
 
     Bounds are 0 less or more a power of two from 2**powers[0] to 2**powers[1]. The line is divided
@@ -91,16 +94,18 @@ class PrivateBounds:
         price, relation = positive("epsilon", epsilon), read_neighbours(neighbours)
         if side not in _SIDES:
             raise ValueError(f"side must be 'both', 'lower' or 'upper', got {side!r}")
-        keep = object.__setattr__
-        keep(self, "epsilon", price)
-        keep(self, "neighbours", relation)
-        keep(self, "side", side)
-        keep(self, "powers", _read_powers(powers))
-        keep(self, "rows", positive_whole("rows", rows))
-        keep(self, "confidence", confidence_level(confidence))
-        keep(self, "target", self._reach(self.confidence))
         step = losses.exponential(epsilon=price / _SIDES[side])
-        keep(self, "loss", (_SIDES[side] * step).under(self.neighbours.value))
+        fill(
+            self,
+            epsilon=price,
+            neighbours=relation,
+            side=side,
+            powers=_read_powers(powers),
+            rows=positive_whole("rows", rows),
+            confidence=confidence_level(confidence),
+            loss=(_SIDES[side] * step).under(relation.value),
+        )
+        fill(self, target=self._reach(self.confidence))
 
     def _arguments(self) -> dict[str, Any]:
         given = {"epsilon": self.epsilon, "neighbours": str(self.neighbours)}
@@ -109,16 +114,6 @@ class PrivateBounds:
             if getattr(self, name) != value:
                 given[name] = getattr(self, name)
         return given
-
-    def __repr__(self) -> str:
-        shown = {
-            name: written(value) if isinstance(value, Fraction) else repr(value)
-            for name, value in self._arguments().items()
-        }
-        return f"PrivateBounds({', '.join(f'{name}={text}' for name, text in shown.items())})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _make, (self._arguments(),)
 
     @property
     def cells(self) -> int:
@@ -238,7 +233,9 @@ def _read_powers(powers: object) -> Powers:
 
 def _cells_of(values: object, powers: Powers) -> npt.NDArray[np.intp]:
     """Return the cell of each value; cells are numbered from the most negative one."""
-    reals = _doubles(read_entries("values", values))
+    array = read_numbers(_VALUES, values)
+    whole = as_int64(array) if array.dtype.kind == "O" else None
+    reals = _doubles(array if whole is None else whole)
     reals = reals[~np.isnan(reals)]
     first, last = powers
     size = np.minimum(np.abs(reals), 2.0**last)
@@ -253,12 +250,12 @@ def _doubles(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return doubles that lie between the same powers of two as the values; NaN where none is."""
     if array.dtype.kind in "bf" and array.dtype.itemsize <= 8:
         return array.astype(np.float64)
+    if array.dtype.kind == "O" and kinds_of(array) == {float}:
+        return array.astype(np.float64)
     if array.dtype.kind in "iu":
         size = np.where(array < 0, ~array, array).astype(np.uint64) + (array < 0)
         size[size > _EXACT] &= _LEADING  # so that none is rounded up to the next power
         return np.where(array < 0, -1.0, 1.0) * size.astype(np.float64)
-    if array.dtype.kind not in "fO":
-        raise TypeError(f"values must be numbers, got {array.dtype.type.__name__}")
     return np.fromiter(map(_double, array), dtype=np.float64, count=array.size)
 
 
@@ -266,9 +263,7 @@ def _double(x: object) -> float:
     """Return the next double towards 0."""
     number = number_of(x)
     if number is None:
-        if is_missing(x):
-            return math.nan
-        raise TypeError(f"values must be numbers, got {type(x).__name__}")
+        return math.nan
     try:
         double = float(number)
     except OverflowError:
@@ -288,7 +283,3 @@ def _edge(cell: int, powers: Powers) -> Fraction:
 
 def _number(x: Fraction, whole: bool) -> int | float:
     return int(x) if whole else float(x)
-
-
-def _make(arguments: dict[str, Any]) -> PrivateBounds:
-    return PrivateBounds(**arguments)

@@ -9,18 +9,16 @@ from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
-from weakref import ref
 
 from sordino.mechanisms.additive import (
     MOST_COORDINATES,
+    Additive,
     NoiseLaw,
     exponent_for,
     l2_on_grid,
-    release_integers,
-    release_reals,
-    written_real,
 )
 from sordino.mechanisms.keys.optimal import GaussianNoise
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, is_positive
 from sordino.numbers.normal import FARTHEST, tail, total
 from sordino.numbers.rational import (
@@ -33,9 +31,7 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability,
-    written,
 )
-from sordino.numbers.rounding import up
 from sordino.privacy.calibrate import least, least_double
 from sordino.privacy.discrete_gaussian import (
     DiscreteGaussian,
@@ -48,6 +44,7 @@ from sordino.privacy.vectors import FINE
 from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
+    Sampler,
     SamplerAt,
     discrete_gaussian,
     no_sampler,
@@ -61,7 +58,7 @@ _ONE_OF = "a Gaussian needs epsilon and delta together, or rho, or sigma"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Gaussian:
+class Gaussian(Additive):
     """Noise with P(x) proportional to exp(-x*x / (2 variance)), and a small delta.
 
     ``sensitivity`` is how far one unit can move the value; for several values released at once, the
@@ -83,6 +80,11 @@ class Gaussian:
     (Gaussian(sensitivity=1, epsilon=1, delta=1e-06), 4.231, True)
     >>> m.accuracy(confidence=0.95)
     8
+    >>> m = Gaussian(sensitivity=1, sigma=2)
+    >>> round(m.pmf(0), 6), round(m.pmf(-2), 6), m.pmf(0.5), round(m.cdf(2), 6)
+    (0.199471, 0.120985, 0.0, 0.896754)
+    >>> m.variance, m.std, round(m.expected_error, 6)
+    (Fraction(4, 1), 2.0, 1.562095)
 
     Guarantee:
         Neighbours: any change to the data that moves the value by at most ``sensitivity`` in L2.
@@ -135,22 +137,24 @@ class Gaussian:
         if not SMALLEST_SCALE**2 <= loss.variance <= LARGEST_SCALE**2:
             raise _out_of_range(asked, wide=loss.variance > 1)
         typed = length.numerator if whole else length
-        keep = object.__setattr__
-        keep(self, "sensitivity", length)
-        keep(self, "whole", whole)
-        keep(self, "_square", square)
-        keep(self, "_given", given if isinstance(given, Sensitivity) else typed)
-        keep(self, "epsilon", asked.epsilon)
-        keep(self, "delta", asked.delta)
-        keep(self, "rho", asked.rho)
-        keep(self, "coordinates", most)
-        keep(self, "_asked_sigma", asked.sigma)
-        keep(self, "grid", Fraction(2) ** exponent)
-        keep(self, "variance", loss.variance * Fraction(4) ** exponent)
-        keep(self, "loss", single(loss))
-        keep(self, "noise", loss)
-        keep(self, "_exponent", exponent)
-        keep(self, "_sampler", no_sampler)
+        fill(
+            self,
+            sensitivity=length,
+            whole=whole,
+            _square=square,
+            _given=given if isinstance(given, Sensitivity) else typed,
+            epsilon=asked.epsilon,
+            delta=asked.delta,
+            rho=asked.rho,
+            coordinates=most,
+            _asked_sigma=asked.sigma,
+            grid=Fraction(2) ** exponent,
+            variance=loss.variance * Fraction(4) ** exponent,
+            loss=single(loss),
+            noise=loss,
+            _exponent=exponent,
+            _sampler=no_sampler,
+        )
 
     @property
     def sigma(self) -> float:
@@ -158,7 +162,6 @@ class Gaussian:
         return math.sqrt(self.variance) if self._asked_sigma is None else float(self._asked_sigma)
 
     def _arguments(self) -> dict[str, Any]:
-        """Return the arguments that make this mechanism, leaving out those that were not given."""
         given = {
             "sensitivity": self._given,
             "epsilon": self.epsilon,
@@ -169,80 +172,15 @@ class Gaussian:
         }
         return {name: value for name, value in given.items() if value is not None}
 
-    def __repr__(self) -> str:
-        given = self._arguments()
-        length = given.pop("sensitivity")
-        if not isinstance(length, Sensitivity):
-            length = written(self.sensitivity) if self.whole else written_real(self.sensitivity)
-        shown = {"sensitivity": str(length) if isinstance(length, str) else repr(length)}
-        shown |= {name: written(Fraction(value)) for name, value in given.items()}
-        return f"Gaussian({', '.join(f'{name}={text}' for name, text in shown.items())})"
+    def _make_sampler(self) -> Sampler:
+        return discrete_gaussian(self.noise.variance)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _make, (self._arguments(),)
-
-    def release(self, value: object) -> Any:
-        """Return the value with fresh noise: an int or a float for a number, an array for an array.
-
-        Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
-        may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
-        64-bit integer, and a real beyond the largest double becomes the largest double.
-        """
-        sampler = self._sampler()
-        if sampler is None:
-            sampler = discrete_gaussian(self.noise.variance)
-            object.__setattr__(self, "_sampler", ref(sampler))
-        if not self.whole:
-            most = self.coordinates or MOST_COORDINATES
-            return release_reals(value, sampler, exponent=self._exponent, most=most)
-        if type(value) is int:
-            return value + sampler.one()
-        whole = math.ceil(self.sensitivity)
-        return release_integers(value, sampler, sensitivity=whole, most=self.coordinates)
-
-    def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
-        """Return the least half-width that the noise keeps to with this confidence.
-
-        With ``coordinates`` it holds for that many values at once. It is an int for integers; for
-        reals it is a float that includes half a step of the grid and is rounded up.
-        """
-        level = confidence_level(confidence)
-        many = positive_whole("coordinates", coordinates)
-        steps = _half_width(self.noise.variance, level, many)
-        return steps if self.whole else up((steps + Fraction(1, 2)) * self.grid)
+    def _half_width(self, level: Fraction, coordinates: int) -> int:
+        return _half_width(self.noise.variance, level, coordinates)
 
     @property
-    def std(self) -> float:
-        """The standard deviation of the noise, rounded up.
-
-        It is at most sigma, and as good as sigma from one step of the grid on; noise that is hardly
-        ever other than 0 has a much smaller one.
-        """
-        return self._law.std
-
-    def pmf(self, x: Number) -> float:
-        """Return the probability that the noise is x, a multiple of the grid; 0 for all others.
-
-        This is the law that is drawn, on the grid; the real line would have a normal
-        density.
-        A float is exactly the number it is, and the result is rounded up.
-
-        >>> m = Gaussian(sensitivity=1, sigma=2)
-        >>> round(m.pmf(0), 6), round(m.pmf(-2), 6), m.pmf(0.5), round(m.cdf(2), 6)
-        (0.199471, 0.120985, 0.0, 0.896754)
-        >>> m.variance, m.std, round(m.expected_error, 6)
-        (Fraction(4, 1), 2.0, 1.562095)
-        """
-        return self._law.pmf(x)
-
-    def cdf(self, x: Number) -> float:
-        """Return the probability that the noise is at most x, rounded up."""
-        return self._law.cdf(x)
-
-    @property
-    def expected_error(self) -> float:
-        """The mean of the size of the error, rounded up; for reals with half a step of the grid."""
-        return self._law.expected_error(rounds=not self.whole)
+    def _most(self) -> int | None:
+        return self.coordinates
 
     @property
     def _law(self) -> NoiseLaw:
@@ -376,10 +314,6 @@ def _variance(
         )
     except ValueError:
         raise _out_of_range(asked, wide=True) from None
-
-
-def _make(arguments: dict[str, Any]) -> Gaussian:
-    return Gaussian(**arguments)
 
 
 @lru_cache(maxsize=_WIDTHS)

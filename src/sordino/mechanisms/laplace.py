@@ -7,18 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
-from weakref import ref
 
-from sordino.mechanisms.additive import (
-    MOST_COORDINATES,
-    NoiseLaw,
-    exponent_for,
-    l1_on_grid,
-    release_integers,
-    release_reals,
-    written_real,
-)
+from sordino.mechanisms.additive import Additive, NoiseLaw, exponent_for, l1_on_grid
 from sordino.mechanisms.keys.optimal import LaplaceNoise
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, ceiling
 from sordino.numbers.rational import (
     Integer,
@@ -29,15 +21,15 @@ from sordino.numbers.rational import (
     is_integer,
     positive,
     positive_whole,
-    written,
 )
-from sordino.numbers.rounding import down, up
+from sordino.numbers.rounding import down
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.loss import Loss, single
 from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
+    Sampler,
     SamplerAt,
     discrete_laplace,
     no_sampler,
@@ -48,7 +40,7 @@ _WIDTHS = 1024  # that are kept, by the numbers they follow from
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Laplace:
+class Laplace(Additive):
     """Noise with P(x) proportional to exp(-abs(x) / scale), and no delta.
 
     ``sensitivity`` is how far one unit can move the value; for several values released at once, the
@@ -67,6 +59,11 @@ class Laplace:
     (Laplace(sensitivity=1, epsilon=0.1), Fraction(10, 1), 0.1)
     >>> m.accuracy(confidence=0.95), m.accuracy(confidence=0.95, coordinates=10_000)
     (30, 122)
+    >>> m = Laplace(sensitivity=1, epsilon=1)
+    >>> round(m.pmf(0), 6), round(m.pmf(-2), 6), m.pmf(0.5), round(m.cdf(2), 6)
+    (0.462117, 0.062541, 0.0, 0.963603)
+    >>> round(m.variance, 6), round(m.std, 6), round(m.expected_error, 6)
+    (1.841347, 1.356962, 0.850918)
 
     Guarantee:
         Neighbours: any change to the data that moves the value by at most ``sensitivity`` in L1.
@@ -101,52 +98,29 @@ class Laplace:
                 f"epsilon is too {side} for {values}, got {brief(price)}; "
                 "noise is drawn at scales from 2**-20 to 2**50"
             )
-        keep = object.__setattr__
-        keep(self, "sensitivity", length)
-        keep(self, "epsilon", price)
-        keep(self, "whole", whole)
-        keep(self, "grid", Fraction(2) ** exponent)
-        keep(self, "scale", scale * Fraction(2) ** exponent)
         noise = DiscreteLaplace(eta=1 / scale, shift=shift)
-        keep(self, "loss", single(noise))
-        keep(self, "noise", noise)
-        keep(self, "_exponent", exponent)
-        keep(self, "_sampler", no_sampler)
+        fill(
+            self,
+            sensitivity=length,
+            epsilon=price,
+            whole=whole,
+            grid=Fraction(2) ** exponent,
+            scale=scale * Fraction(2) ** exponent,
+            loss=single(noise),
+            noise=noise,
+            _exponent=exponent,
+            _sampler=no_sampler,
+        )
 
-    def __repr__(self) -> str:
-        length = written(self.sensitivity) if self.whole else written_real(self.sensitivity)
-        return f"Laplace(sensitivity={length}, epsilon={written(self.epsilon)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
+    def _arguments(self) -> dict[str, Any]:
         length = self.sensitivity.numerator if self.whole else self.sensitivity
-        return _make, (length, self.epsilon)
+        return {"sensitivity": length, "epsilon": self.epsilon}
 
-    def release(self, value: object) -> Any:
-        """Return the value with fresh noise: an int or a float for a number, an array for an array.
+    def _make_sampler(self) -> Sampler:
+        return discrete_laplace(1 / self.noise.eta)
 
-        Arrays hold int64 or float64, and lists, Series and the like become arrays too. A single int
-        may be as large as it likes; in an array, what would be beyond 64 bits becomes the nearest
-        64-bit integer, and a real beyond the largest double becomes the largest double.
-        """
-        sampler = self._sampler()
-        if sampler is None:
-            sampler = discrete_laplace(1 / self.noise.eta)
-            object.__setattr__(self, "_sampler", ref(sampler))
-        if not self.whole:
-            return release_reals(value, sampler, exponent=self._exponent, most=MOST_COORDINATES)
-        if type(value) is int:
-            return value + sampler.one()
-        return release_integers(value, sampler, sensitivity=self.sensitivity.numerator, most=None)
-
-    def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
-        """Return the least half-width that the noise keeps to with this confidence.
-
-        With ``coordinates`` it holds for that many values at once. It is an int for integers; for
-        reals it is a float that includes half a step of the grid and is rounded up.
-        """
-        level = confidence_level(confidence)
-        steps = _half_width(self.noise.eta, level, positive_whole("coordinates", coordinates))
-        return steps if self.whole else up((steps + Fraction(1, 2)) * self.grid)
+    def _half_width(self, level: Fraction, coordinates: int) -> int:
+        return _half_width(self.noise.eta, level, coordinates)
 
     @property
     def variance(self) -> float:
@@ -155,35 +129,6 @@ class Laplace:
         It is a little less than that of Laplace noise on the real line, 2 scale**2.
         """
         return self._law.variance
-
-    @property
-    def std(self) -> float:
-        """The root of the variance, rounded up."""
-        return self._law.std
-
-    def pmf(self, x: Number) -> float:
-        """Return the probability that the noise is x, a multiple of the grid; 0 for all others.
-
-        This is the law that is drawn, on the grid; the real line would have the density
-        exp(-abs(x) / scale) / (2 scale).
-        A float is exactly the number it is, and the result is rounded up.
-
-        >>> m = Laplace(sensitivity=1, epsilon=1)
-        >>> round(m.pmf(0), 6), round(m.pmf(-2), 6), m.pmf(0.5), round(m.cdf(2), 6)
-        (0.462117, 0.062541, 0.0, 0.963603)
-        >>> round(m.variance, 6), round(m.std, 6), round(m.expected_error, 6)
-        (1.841347, 1.356962, 0.850918)
-        """
-        return self._law.pmf(x)
-
-    def cdf(self, x: Number) -> float:
-        """Return the probability that the noise is at most x, rounded up."""
-        return self._law.cdf(x)
-
-    @property
-    def expected_error(self) -> float:
-        """The mean of the size of the error, rounded up; for reals with half a step of the grid."""
-        return self._law.expected_error(rounds=not self.whole)
 
     @property
     def _law(self) -> NoiseLaw:
@@ -221,10 +166,6 @@ class Laplace:
             return least_double(fits, near=float(length / width), high=highest)
         except ValueError:
             raise ValueError("no epsilon is large enough for this half-width") from None
-
-
-def _make(sensitivity: Number, epsilon: Number) -> Laplace:
-    return Laplace(sensitivity=sensitivity, epsilon=epsilon)
 
 
 def _exponent(length: Fraction, price: Fraction) -> int:

@@ -11,9 +11,9 @@ from math import comb
 from typing import Any, NamedTuple
 from weakref import ref
 
-from sordino.mechanisms.additive import written_real
 from sordino.mechanisms.keys.optimal import LaplaceNoise, Threshold, least_threshold
 from sordino.mechanisms.laplace import Laplace
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import ball, ceiling
 from sordino.numbers.rational import (
     Integer,
@@ -23,7 +23,6 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability,
-    written,
 )
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
@@ -38,7 +37,7 @@ DataSet = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ProposeTestRelease:
+class ProposeTestRelease(Mechanism):
     """Release a value with noise for the sensitivity ``bound``, or nothing at all.
 
     The bound need not hold for all data sets. With the value goes a ``distance``: how many units
@@ -98,30 +97,28 @@ class ProposeTestRelease:
             laplace = Laplace(sensitivity=bound, epsilon=price - eta)
         except (TypeError, ValueError) as error:
             raise type(error)(str(error).replace("sensitivity", "bound")) from None
-        keep = object.__setattr__
-        keep(self, "bound", laplace.sensitivity)
-        keep(self, "whole", laplace.whole)
-        keep(self, "epsilon", price)
-        keep(self, "delta", slack)
-        keep(self, "share", part)
         test = _threshold(eta, slack)
-        keep(self, "threshold", test.least)
-        keep(self, "laplace", laplace)
-        keep(self, "loss", losses.approximate(epsilon=price, delta=slack))
-        keep(self, "_test", test)
-        keep(self, "_sampler", no_sampler)
+        fill(
+            self,
+            bound=laplace.sensitivity,
+            whole=laplace.whole,
+            epsilon=price,
+            delta=slack,
+            share=part,
+            threshold=test.least,
+            laplace=laplace,
+            loss=losses.approximate(epsilon=price, delta=slack),
+            _test=test,
+            _sampler=no_sampler,
+        )
 
-    def __repr__(self) -> str:
-        length = written(self.bound) if self.whole else written_real(self.bound)
-        parts = [f"bound={length}"]
-        parts += [f"{name}={written(getattr(self, name))}" for name in ("epsilon", "delta")]
-        if self.share != _HALF:
-            parts.append(f"share={written(self.share)}")
-        return f"ProposeTestRelease({', '.join(parts)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        bound = self.bound.numerator if self.whole else self.bound
-        return _make, (bound, self.epsilon, self.delta, self.share)
+    def _arguments(self) -> dict[str, Any]:
+        given = {
+            "bound": self.bound.numerator if self.whole else self.bound,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+        }
+        return given if self.share == _HALF else {**given, "share": self.share}
 
     def release(self, value: object, *, distance: Integer) -> Any:
         """Return the value with noise, or None if the noisy distance is below the threshold."""
@@ -232,7 +229,3 @@ def _threshold(eta: Fraction, delta: Fraction) -> Threshold:
     """Return the least threshold that noise on a distance of 0 reaches with at most delta."""
     near = ceiling(lambda: -ball(delta).log() / ball(eta))
     return least_threshold(LaplaceNoise(eta), hidden=0, times=1, delta=delta, near=near)
-
-
-def _make(bound: Number, epsilon: Number, delta: Number, share: Number) -> ProposeTestRelease:
-    return ProposeTestRelease(bound=bound, epsilon=epsilon, delta=delta, share=share)

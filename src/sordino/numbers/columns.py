@@ -1,14 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns and their entries, each entry read by itself.
+"""Columns that users hand over, read by one set of rules at every door.
 
-Numpy finds one type for all entries of a list, so that a single text or a single real among
-integers would change how everybody's entries are read. Lists are read as objects here.
+A column is a list, an array, a Series or an Arrow array of one dimension. Tables, texts, mappings,
+sets, iterators and single values are none (TypeError), nor are arrays of other dimensions
+(ValueError). A masked array is refused: what is below the mask would count.
+
+Each entry is read by itself, as exactly the number it is. Numpy finds one type for all entries of
+a list, so that a single text or a single real among integers would change how everybody's entries
+are read: lists are read as objects. A missing entry turns a column of integers into doubles, which
+merge large ones: such columns are read as objects too. Which types are refused does not depend on
+the values, and messages speak of types only.
+
+Numbers are integers, doubles, Fractions and Decimals, of Python, numpy, pandas, polars and Arrow.
+Texts, dates, durations and complex numbers are none. What is missing, which is None, NA or NaT, is
+a ValueError, and booleans and extended precision are a TypeError, unless the door says that it
+reads them: what is missing as a value of its own, booleans as 0 and 1, extended precision exactly.
+NaN and infinities are numbers here: what they count for is for the door to say.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
@@ -20,27 +35,171 @@ Array: TypeAlias = npt.NDArray[Any]
 Exact: TypeAlias = "int | Fraction | float"
 
 _FARTHEST = 10_000  # decimals with more digits than this are infinite, or 0
-_MASKED = "{0} must not be a masked array; leave out the rows that have no value first"
+_CLAMPED_DIGITS = 1000
+_LARGEST_CLAMPED: int = 10**_CLAMPED_DIGITS
 _WHOLE = int | np.integer | np.bool_
-_NOTHING = {"NoneType", "NAType", "NaTType"}
+_NUMBERS = int | float | Fraction | Decimal | np.integer | np.floating
+_BOOLEANS = bool | np.bool_
+_DATES = datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64
+_MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
+_ARRAYS_OF = {
+    "U": "strings",
+    "S": "bytes",
+    "b": "booleans",
+    "M": "dates",
+    "m": "durations",
+    "c": "complex numbers",
+    "f": "long doubles",
+}
 
 
-def read_entries(name: str, values: object) -> Array:
-    """Return a column as an array: of its own type if it has one, of objects otherwise.
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The words in which a door refuses what is no column of numbers.
 
-    Messages speak of types only.
+    In a sentence ``{0}`` is what was handed over: for ``rule`` the type of an entry or of an array,
+    for ``shape`` something that is no column. Hints for texts, dates and mappings are added to the
+    rule. The words of booleans and extended precision are those of the rule unless they are given.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(_MASKED.format(name))
+
+    rule: str
+    shape: str
+    missing: str
+    masked: str | None = None
+    table: str | None = None
+    booleans: str | None = None
+    extended: str | None = None
+    entry: str = "{0}"
+    texts: str = ""
+    dates: str = ""
+    mappings: str = ""
+    reads_missing: bool = False
+    reads_booleans: bool = False
+    reads_extended: bool = False
+
+
+def clamping_door(name: str, *, rule: str | None = None, reads_booleans: bool = True) -> Door:
+    """Return a door that clamps what it reads, so that nothing missing or far out is an error.
+
+    >>> clamping_door("bids").rule.format("str")
+    'bids must be numbers, got str'
+    """
+    return Door(
+        rule=rule or f"{name} must be numbers, got {{0}}",
+        shape=f"{name} must be one column, got {{0}}",
+        missing=f"some {name} are missing; fill them in or leave them out",
+        masked=f"{name} must not be masked; leave out what has no value, or fill it in, first",
+        reads_missing=True,
+        reads_booleans=reads_booleans,
+        reads_extended=True,
+    )
+
+
+def read_numbers(door: Door, values: object) -> Array:
+    """Return a column of numbers: an array of integers or doubles, or objects one by one."""
+    array = read_entries(door, values)
+    check_numbers(door, array)
+    return array
+
+
+def read_whole(door: Door, values: object) -> Array:
+    """Return a column of integers, of any size; numbers of other types are refused.
+
+    >>> read_whole(clamping_door("counts"), [3, 2**63]).tolist()
+    [3, 9223372036854775808]
+    """
+    array = read_numbers(door, values)
+    if array.dtype.kind == "f" and array.size:  # numpy makes an empty list doubles
+        raise TypeError(door.rule.format("an array of real numbers"))
+    if array.dtype.kind != "O":
+        return array
+    for kind in kinds_of(array):
+        if not issubclass(kind, int | np.integer):
+            raise TypeError(door.rule.format(door.entry.format(kind.__name__)))
+    whole = as_int64(array)
+    return array if whole is None else whole
+
+
+def read_entries(door: Door, values: object) -> Array:
+    """Return a column as an array: of its own type if it has one, of objects otherwise."""
+    refuse_tables(door, values)
     if isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray):
         return np.fromiter(values, dtype=object, count=len(values))
-    array = np.asarray(values)
+    if isinstance(values, str | bytes | bytearray | np.generic | Mapping | Set | Iterator):
+        raise TypeError(door.shape.format(f"a value of type {type(values).__name__}"))
+    array = unboxed(values)
+    if array is None or (array.ndim == 0 and not isinstance(values, np.ndarray)):
+        raise TypeError(door.shape.format(f"a value of type {type(values).__name__}"))
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one column, got {array.ndim} dimensions")
+        raise ValueError(door.shape.format(f"an array of {array.ndim} dimensions"))
+    return array
+
+
+def refuse_tables(door: Door, values: object) -> None:
+    """Refuse a masked array and a table, of which numpy would take something else."""
+    kind = f"a value of type {type(values).__name__}"
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(door.masked or door.shape.format(kind))
+    if hasattr(type(values), "columns"):
+        raise TypeError(door.table or door.shape.format(kind))
+
+
+def unboxed(values: Any) -> Array | None:
+    """Return what another library holds as an array; objects where one type would change some."""
+    if not hasattr(values, "__array__"):
+        return None
+    array = np.asarray(values)
     if array.dtype.kind == "f" and not _holds_reals(values):
         # A missing entry has turned a column of integers into doubles, which merge large ones.
         return np.fromiter(_one_by_one(values), dtype=object, count=array.size)
     return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def check_numbers(door: Door, array: Array) -> None:
+    """Refuse an array of what is not numbers, by its type or by those of its objects."""
+    code = array.dtype.kind
+    if code == "O":
+        for kind in kinds_of(array):
+            check_kind(door, kind)
+    elif code == "b" and not door.reads_booleans:
+        raise TypeError(door.booleans or door.rule.format("an array of booleans"))
+    elif code == "f" and array.dtype.itemsize > 8 and not door.reads_extended:
+        raise TypeError(door.extended or door.rule.format("an array of long doubles"))
+    elif code not in "biuf":
+        name = f"an array of {_ARRAYS_OF.get(code, array.dtype.type.__name__)}"
+        hint = door.texts if code == "U" else door.dates if code in "Mm" else ""
+        raise TypeError(door.rule.format(name) + hint)
+
+
+def check_kind(door: Door, kind: type) -> None:
+    """Refuse an entry that is not a number, by its type."""
+    if kind.__name__ in _MISSING_TYPES:
+        if not door.reads_missing:
+            raise ValueError(door.missing)
+    elif issubclass(kind, _BOOLEANS):
+        if not door.reads_booleans:
+            raise TypeError(door.booleans or _refused(door, kind))
+    elif issubclass(kind, np.longdouble):
+        if not door.reads_extended:
+            raise TypeError(door.extended or _refused(door, kind))
+    elif not is_number(kind):
+        raise TypeError(_refused(door, kind))
+
+
+def is_number(kind: type) -> bool:
+    """Tell whether entries of a type are numbers; booleans and durations are not."""
+    return issubclass(kind, _NUMBERS) and not issubclass(kind, bool | np.timedelta64)
+
+
+def _refused(door: Door, kind: type) -> str:
+    hint = ""
+    if issubclass(kind, str):
+        hint = door.texts
+    elif issubclass(kind, _DATES):
+        hint = door.dates
+    elif issubclass(kind, Mapping):
+        hint = door.mappings
+    return door.rule.format(door.entry.format(kind.__name__)) + hint
 
 
 def _holds_reals(values: Any) -> bool:
@@ -58,7 +217,7 @@ def _one_by_one(values: Any) -> Iterable[Any]:
 
 def kinds_of(array: Array) -> set[type]:
     """Return the types of the objects in an array."""
-    return set(map(type, array.tolist()))
+    return set(map(type, array.reshape(-1).tolist()))
 
 
 def as_int64(array: Array) -> npt.NDArray[np.int64] | None:
@@ -83,7 +242,7 @@ def is_missing(x: object) -> bool:
         return x.is_nan()
     if isinstance(x, float | np.floating):
         return bool(np.isnan(x))
-    return type(x).__name__ in _NOTHING
+    return type(x).__name__ in _MISSING_TYPES
 
 
 def number_of(x: object) -> Exact | None:
@@ -106,6 +265,54 @@ def number_of(x: object) -> Exact | None:
     above, below = x.as_integer_ratio()
     exact = Fraction(int(above), int(below))
     return exact.numerator if exact.denominator == 1 else exact
+
+
+def clamped(x: Any) -> int | float | Fraction | Decimal:
+    """Return a number from -10**1000 to 10**1000, as it is; what is not finite is a float.
+
+    Decimals closer to 0 than 10**-1000 are 0. Clamping moves no two numbers further apart, and no
+    number is written out that would take long.
+
+    >>> clamped(Decimal("1e-5000")), clamped(Fraction(1, 3)), clamped(Decimal("-inf"))
+    (0, Fraction(1, 3), -inf)
+    """
+    if isinstance(x, float | np.floating):
+        return float(x)
+    if isinstance(x, Decimal):
+        if not x.is_finite():
+            return math.nan if x.is_nan() else math.copysign(math.inf, x)
+        if not x or x.adjusted() < -_CLAMPED_DIGITS:
+            return 0
+        if x.adjusted() >= _CLAMPED_DIGITS:
+            return _LARGEST_CLAMPED if x > 0 else -_LARGEST_CLAMPED
+        return x
+    exact = x if isinstance(x, Fraction) else int(x)
+    return min(max(exact, -_LARGEST_CLAMPED), _LARGEST_CLAMPED)
+
+
+def nearest_double(x: object) -> float:
+    """Return the double nearest to an entry, an infinity beyond all of them, NaN if it is missing.
+
+    >>> nearest_double(Fraction(1, 3)), nearest_double(10**400), nearest_double(None)
+    (0.3333333333333333, inf, nan)
+    """
+    if is_missing(x):
+        return math.nan
+    try:
+        return float(x)  # type: ignore[arg-type]  # its kind has been checked
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf  # type: ignore[operator]  # it is a number
+
+
+def as_doubles(array: Array) -> npt.NDArray[np.float64]:
+    """Return a column of numbers as the nearest doubles; what is missing is NaN."""
+    if array.dtype.kind != "O" or kinds_of(array) <= {int, float}:
+        try:
+            with np.errstate(over="ignore"):  # long doubles may become infinite
+                return array.astype(np.float64, copy=False)
+        except OverflowError:  # an integer is beyond all doubles
+            pass
+    return np.array([nearest_double(x) for x in array.tolist()], dtype=np.float64)
 
 
 def _is_time(kind: type) -> bool:

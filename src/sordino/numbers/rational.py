@@ -165,6 +165,16 @@ def written(x: Fraction) -> str:
     return printed if Fraction(printed) == x else repr(x)
 
 
+def written_real(x: Fraction) -> str:
+    """Write a real sensitivity the way a user would have typed it, with a decimal point.
+
+    >>> written_real(Fraction(1)), written_real(Fraction(1, 2))
+    ('1.0', '0.5')
+    """
+    printed = float(x)
+    return repr(printed) if covering("sensitivity", printed) == x else repr(x)
+
+
 def brief(x: Fraction) -> str:
     """Write a fraction for a message: as it was typed if that is short, else about what it is.
 

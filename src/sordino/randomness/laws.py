@@ -41,19 +41,27 @@ class Law(Protocol):
         ...
 
 
-class _TwoSided(Protocol):
+class _TwoSided:
+    """A law on all integers, given by its two tails."""
+
+    @property
+    def lowest(self) -> None:
+        return None
+
+    @property
+    def highest(self) -> None:
+        return None
+
     def tails(self, count: int, precision: int) -> tuple[list[Interval], list[Interval]]:
         """Enclose P(outcome <= -1-c) and P(outcome > c) for c = 0, ..., count - 1."""
-        ...
+        raise NotImplementedError
 
-
-def _two_sided(law: _TwoSided, first: int, last: int, precision: int) -> list[Interval]:
-    """Join the two tails into one run of cumulative probabilities."""
-    down, up = law.tails(max(-first, last + 1), precision)
-    found = [down[-1 - j] for j in range(first, min(last, -1) + 1)]
-    one = 1 << precision  # and one_minus, written out
-    found += [(max(one - high, 0), one - low) for low, high in up[max(first, 0) : last + 1]]
-    return found
+    def cumulative(self, first: int, last: int, precision: int) -> list[Interval]:
+        down, up = self.tails(max(-first, last + 1), precision)
+        bounds = [down[-1 - j] for j in range(first, min(last, -1) + 1)]
+        one = 1 << precision  # and one_minus, written out
+        bounds += [(max(one - high, 0), one - low) for low, high in up[max(first, 0) : last + 1]]
+        return bounds
 
 
 def _powers(ratio: Interval, precision: int) -> Iterator[Interval]:
@@ -81,7 +89,7 @@ def _scaled_powers(rate: Fraction, by: Interval, count: int, work: int) -> list[
 
 
 @dataclass(frozen=True)
-class SignedGeometric:
+class SignedGeometric(_TwoSided):
     """Outcome H >= 0 or ~H = -1-H, with P(H) prop. to exp(-rate H), ~ chosen with q/(1+q).
 
     Here q = exp(-unit). With ``unit == rate`` this is the discrete Laplace distribution of scale
@@ -90,15 +98,10 @@ class SignedGeometric:
 
     rate: Fraction
     unit: Fraction
-    lowest: None = None
-    highest: None = None
 
     def reach(self, precision: int) -> tuple[int, int]:
         far = _exponential_reach(self.rate, precision)
         return -far - 1, far
-
-    def cumulative(self, first: int, last: int, precision: int) -> list[Interval]:
-        return _two_sided(self, first, last, precision)
 
     def tails(self, count: int, precision: int) -> tuple[list[Interval], list[Interval]]:
         work = precision + _GUARD
@@ -154,19 +157,16 @@ class Digit:
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """Outcome x with P(x) prop. to exp(-x*x / (2 variance)): the discrete Gaussian."""
-
+class _OfVariance(_TwoSided):
     variance: Fraction
-    lowest: None = None
-    highest: None = None
 
     def reach(self, precision: int) -> tuple[int, int]:
         far = _gaussian_reach(self.variance, precision)
         return -far - 1, far
 
-    def cumulative(self, first: int, last: int, precision: int) -> list[Interval]:
-        return _two_sided(self, first, last, precision)
+
+class Gaussian(_OfVariance):
+    """Outcome x with P(x) prop. to exp(-x*x / (2 variance)): the discrete Gaussian."""
 
     def tails(self, count: int, precision: int) -> tuple[list[Interval], list[Interval]]:
         work = precision + _GUARD
@@ -177,20 +177,8 @@ class Gaussian:
         return shares, shares
 
 
-@dataclass(frozen=True)
-class SignedHalfGaussian:
+class SignedHalfGaussian(_OfVariance):
     """Outcome c >= 0 or ~c with a fair sign and P(c) prop. to exp(-c*c / (2 variance))."""
-
-    variance: Fraction
-    lowest: None = None
-    highest: None = None
-
-    def reach(self, precision: int) -> tuple[int, int]:
-        far = _gaussian_reach(self.variance, precision)
-        return -far - 1, far
-
-    def cumulative(self, first: int, last: int, precision: int) -> list[Interval]:
-        return _two_sided(self, first, last, precision)
 
     def tails(self, count: int, precision: int) -> tuple[list[Interval], list[Interval]]:
         work = precision + _GUARD

@@ -11,7 +11,7 @@ exp(-8000)), ``many`` returns an array of Python ints, so that nothing is ever c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -20,19 +20,249 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
+from sordino.randomness.coins import fails_exp, fails_exp_exactly, fresh_words
 from sordino.randomness.entropy import Bits, system
-from sordino.randomness.laws import Digit, Gaussian, Geometric, SignedGeometric
-from sordino.randomness.raw import (
-    WIDE_SIGMA,
-    Filled,
-    RawDigit,
-    WideGaussian,
-    fill_blocks,
-    gather,
-    place_deep,
-    signed_shift,
-)
-from sordino.randomness.tables import Integers, Scratch, Table
+from sordino.randomness.laws import Digit, Gaussian, Geometric, SignedGeometric, SignedHalfGaussian
+from sordino.randomness.tables import BLOCK, Integers, Scratch, Table
+
+# Where a block starts, the block, and by place the numbers that do not fit it (0 stands there).
+Filled: TypeAlias = tuple[int, Integers, dict[int, int]]
+
+
+def signed_shift(low: int, outcome: int) -> int:
+    """Put ``low`` zero bits below a number h >= 0, or ``low`` one bits below ~h."""
+    return outcome << low if outcome >= 0 else ~(~outcome << low)
+
+
+def place_deep(out: Integers, deep: list[tuple[int, int]]) -> dict[int, int]:
+    """Write the draws decided by many bits; return, with 0 in their place, those beyond 64 bits."""
+    info = np.iinfo(np.int64)
+    beyond = {}
+    for position, value in deep:
+        if info.min <= value <= info.max:
+            out[position] = value
+        else:
+            out[position] = 0
+            beyond[position] = value
+    return beyond
+
+
+def fill_blocks(
+    out: Integers, block: Callable[[Integers, Scratch, Bits], dict[int, int]]
+) -> Iterator[Filled]:
+    """Fill an array block by block with constant scratch memory, handing over each block."""
+    bits = system()
+    scratch = Scratch(min(out.size, BLOCK))
+    for start in range(0, out.size, BLOCK):
+        piece = out[start : start + BLOCK]
+        if piece.size != scratch.size:
+            scratch = Scratch(piece.size)
+        yield start, piece, block(piece, scratch, bits)
+
+
+def gather(filled: Iterable[Filled], out: Integers) -> npt.NDArray[Any]:
+    """Run through all blocks; return the array, of Python ints if some do not fit 64 bits."""
+    beyond = {start + at: value for start, _, found in filled for at, value in found.items()}
+    if not beyond:
+        return out
+    exact = out.astype(object)
+    for position, value in beyond.items():
+        exact[position] = value
+    return exact
+
+
+# From this sigma on the discrete Gaussian is drawn with raw low bits, below a coarse place whose
+# own sigma is less than this.
+WIDE_SIGMA = 1024
+COARSE_SIGMA = 512
+
+
+def raw_dtype(width: int) -> np.dtype[Any]:
+    """Choose the word that holds ``width`` raw bits below 8 bits for the coin."""
+    for dtype in (np.uint16, np.uint32, np.uint64):
+        if width + 8 <= np.iinfo(dtype).bits:
+            return np.dtype(dtype)
+    raise ValueError("at most 56 raw bits fit a word beside the coin")
+
+
+class RawDigit:
+    """A digit 0 <= d < 2**width with P(d) prop. to exp(-rate d), where rate 2**width <= 1/256.
+
+    A uniform digit is kept with probability exp(-rate d) and drawn again otherwise. The coin's
+    first 8 bits, the top byte of the word, settle it unless they are all zero.
+    """
+
+    __slots__ = ("_bits_of_word", "_dtype", "_mask", "_rate", "_shift")
+
+    def __init__(self, rate: Fraction, width: int) -> None:
+        if rate * (1 << width) > Fraction(1, 256):
+            raise ValueError("this digit is too far from uniform for raw bits")
+        self._rate = rate
+        self._dtype = raw_dtype(width)
+        self._bits_of_word = self._dtype.itemsize * 8
+        self._mask = (1 << width) - 1
+        self._shift = self._bits_of_word - 8
+
+    @property
+    def nbytes(self) -> int:
+        return 0  # it has no table
+
+    def one(self, bits: Bits) -> int:
+        while True:
+            word = bits.integer(self._bits_of_word)
+            digit = word & self._mask
+            coin = word >> self._shift
+            if coin or not self._fails(digit, bits):
+                return digit
+
+    def _fails(self, digit: int, bits: Bits) -> bool:
+        more = bits.integer(64) >> 8
+        return fails_exp_exactly(self._rate * digit, more, bits)
+
+    def draw(self, scratch: Scratch, bits: Bits) -> tuple[npt.NDArray[Any], list[tuple[int, int]]]:
+        words = scratch.values(self._dtype)
+        bits.fill(words)
+        self._thin(words, bits)
+        np.bitwise_and(words, self._dtype.type(self._mask), out=words)
+        return words if words.dtype != np.uint64 else words.view(np.int64), []
+
+    def _thin(self, words: npt.NDArray[Any], bits: Bits) -> None:
+        """Redraw the digits that are not kept."""
+        small = self._dtype.type(1 << self._shift)
+        unclear = np.flatnonzero(words < small)
+        while unclear.size:
+            digits = (words[unclear] & self._dtype.type(self._mask)).astype(np.float64)
+            coins = fresh_words(unclear.size, bits) >> np.uint64(8)
+            picked = words[unclear]
+
+            def exact(position: int, picked: npt.NDArray[Any] = picked) -> Fraction:
+                return self._rate * (int(picked[position]) & self._mask)
+
+            failed = unclear[fails_exp(digits * float(self._rate), coins, exact, bits)]
+            again = np.empty(failed.size, dtype=self._dtype)
+            bits.fill(again)
+            words[failed] = again
+            unclear = failed[again < small]
+
+
+class WideGaussian:
+    """The discrete Gaussian of a large sigma: a coarse place by look-up, raw low bits, a coin.
+
+    With B = 2**low and sigma / B between 256 and 512, c >= 0 and a fair sign come from a table of
+    weights exp(-(cB)**2 / (2 variance)); the low bits are uniform. The number is x = cB + low, or
+    ~x = -1-x for the other sign; it is kept with probability exp(-(x*x - (cB)**2) / (2 variance)),
+    which is above 0.96 within the table, and all is drawn again otherwise.
+    """
+
+    __slots__ = (
+        "__weakref__", "_bits_of_word", "_dtype", "_low", "_mask", "_shift", "_sure", "_table",
+        "_twice", "_variance",
+    )  # fmt: skip
+
+    def __init__(self, variance: Fraction) -> None:
+        self._variance = variance
+        self._twice = float(2 * variance)
+        low = 1
+        while variance >= (COARSE_SIGMA << low) ** 2:
+            low += 1
+        self._low = low
+        coarse = SignedHalfGaussian(variance / (1 << (2 * low)))
+        self._table = Table(coarse, partial(signed_shift, low))
+        self._dtype = raw_dtype(low)
+        self._bits_of_word = self._dtype.itemsize * 8
+        self._mask = (1 << low) - 1
+        self._shift = self._bits_of_word - 8
+        furthest = -self._table.first
+        largest = Fraction(2 * furthest + 1) / (2 * coarse.variance)
+        self._sure = int(largest * 256) + 1
+
+    @property
+    def nbytes(self) -> int:
+        return self._table.nbytes
+
+    def one(self) -> int:
+        bits = system()
+        while True:
+            place = self._table.one(bits)
+            word = bits.integer(self._bits_of_word)
+            number = place ^ (word & self._mask)
+            coin = word >> self._shift
+            if coin >= self._sure and self._within(place):
+                return number
+            prefix = (coin << 56) | (bits.integer(64) >> 8)
+            if not fails_exp_exactly(self._exponent(place, number), prefix, bits):
+                return number
+
+    def _within(self, place: int) -> bool:
+        return self._table.first <= place >> self._low <= self._table.last
+
+    def _exponent(self, place: int, number: int) -> Fraction:
+        """Return (x*x - (cB)**2) / (2 variance), exactly."""
+        corner = place if place >= 0 else ~place
+        return (number * number - corner * corner) / (2 * self._variance)
+
+    def many(self, size: int) -> npt.NDArray[Any]:
+        out = np.empty(size, dtype=np.int64)
+        return gather(self.fill(out), out)
+
+    def fill(self, out: Integers) -> Iterator[Filled]:
+        return fill_blocks(out, self._block)
+
+    def _block(self, out: Integers, scratch: Scratch, bits: Bits) -> dict[int, int]:
+        todo, beyond = self._propose(out, scratch, bits)
+        while todo.size:
+            again = np.empty(todo.size, dtype=np.int64)
+            failed, found = self._propose(again, Scratch(todo.size), bits)
+            out[todo] = again
+            for position in todo.tolist():
+                beyond.pop(position, None)
+            beyond.update({int(todo[position]): value for position, value in found.items()})
+            todo = todo[failed]
+        return beyond
+
+    def _propose(
+        self, out: Integers, scratch: Scratch, bits: Bits
+    ) -> tuple[Integers, dict[int, int]]:
+        """Draw a candidate everywhere; return where it is to be drawn again."""
+        drawn, deep = self._table.draw(scratch, bits)
+        np.copyto(out, drawn)
+        outside = {at: place for at, place in deep if not self._within(place)}
+        words = scratch.values(self._dtype)
+        bits.fill(words)
+        np.less(words, self._dtype.type(self._sure << self._shift), out=scratch.mask)
+        for at in outside:
+            out[at] = 0
+            scratch.mask[at] = True
+        doubtful = np.flatnonzero(scratch.mask)
+        places = out[doubtful]
+        coins = words[doubtful].astype(np.uint64) >> np.uint64(self._shift)
+        np.bitwise_and(words, self._dtype.type(self._mask), out=words)
+        np.bitwise_xor(out, words if words.dtype != np.uint64 else words.view(np.int64), out=out)
+        numbers = out[doubtful]
+        coins <<= np.uint64(56)
+        coins |= fresh_words(doubtful.size, bits) >> np.uint64(8)
+
+        def exact(index: int) -> Fraction:
+            place = outside.get(int(doubtful[index]), int(places[index]))
+            return self._exponent(place, place ^ int(places[index]) ^ int(numbers[index]))
+
+        exponents = self._approximate(places, numbers)
+        for at in outside:
+            index = int(np.searchsorted(doubtful, at))
+            exponents[index] = float(exact(index))
+        failed = fails_exp(exponents, coins, exact, bits)
+        whole = [(at, place ^ int(out[at])) for at, place in outside.items()]
+        return doubtful[failed], place_deep(out, whole)
+
+    def _approximate(self, places: Integers, numbers: Integers) -> npt.NDArray[np.float64]:
+        """Return the exponents in floats: (x - cB)(x + cB) / (2 variance), four roundings."""
+        corners = places ^ (places >> 63)
+        sizes = np.abs(numbers)
+        exponents: npt.NDArray[np.float64] = (sizes - corners).astype(np.float64)
+        exponents *= sizes + corners
+        exponents /= self._twice
+        return exponents
+
 
 SMALLEST_SCALE = Fraction(1, 1 << 20)
 LARGEST_SCALE = Fraction(1 << 50)

@@ -3,11 +3,10 @@
 
 from sordino.sensitivity.check import Report, Why, check, distance, local, why
 from sordino.sensitivity.counts import choices, count, histogram, rows
-from sordino.sensitivity.extremes import maximum, minimum, quantile
 from sordino.sensitivity.linear import linear
 from sordino.sensitivity.neighbours import Neighbours, Units, convert, read_neighbours
 from sordino.sensitivity.norms import Sensitivity
-from sordino.sensitivity.sums import mean, sum, variance  # noqa: A004 - called with its package
+from sordino.sensitivity.sums import maximum, mean, minimum, quantile, sum, variance  # noqa: A004 - called with its package
 from sordino.sensitivity.witness import Rows, Witness
 
 __all__ = [

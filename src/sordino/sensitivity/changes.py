@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from sordino.numbers.rational import Integer, is_integer, positive_whole
 from sordino.sensitivity import order_statistics as ranks
-from sordino.sensitivity import trimmed
 from sordino.sensitivity.arguments import read_bounds
 from sordino.sensitivity.check import Function, Space, answers, listed
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
@@ -127,8 +126,8 @@ def of_trimmed_mean(values: object, trim: object, bounds: object) -> Windows:
     """Return A(k) of a trimmed mean of clamped and rounded values."""
     low, high = _range(bounds)
     doubles = ranks.read_values(values, low)
-    cut = trimmed.read_trim(trim, doubles.size)
-    grid = trimmed.in_steps(doubles, low, high)
+    cut = ranks.read_trim(trim, doubles.size)
+    grid = ranks.in_steps(doubles, low, high)
     steps = np.sort(grid.steps)
     below, above = steps[cut::-1], steps[steps.size - 1 - cut :]
     unit = Fraction(2) ** grid.exponent / (steps.size - 2 * cut)

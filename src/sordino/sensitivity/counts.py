@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sordino.numbers.rational import Integer, positive_whole
 from sordino.sensitivity.arguments import read_records
 from sordino.sensitivity.neighbours import Neighbours, Relation, Units, read_relation
-from sordino.sensitivity.norms import Sensitivity
+from sordino.sensitivity.norms import Recipe, Sensitivity
 from sordino.sensitivity.witness import Rows, Witness, of_number, select
 
 
@@ -34,6 +34,35 @@ class Reach(NamedTuple):
     linf: Fraction
     layouts: tuple[Layout, ...]
 
+    def sensitivity(
+        self, query: str, units: Units, recipe: Recipe, *, whole: bool = True
+    ) -> Sensitivity:
+        """Return the sensitivity of answers that move so far, one for each group."""
+        return Sensitivity(
+            query=query,
+            l1=self.l1,
+            l2_squared=self.l2_squared,
+            linf=self.linf,
+            neighbours=units,
+            whole=whole,
+            recipe=recipe,
+        )
+
+
+def of_one_answer(
+    query: str, relation: Neighbours, moved: Fraction, recipe: Recipe, *, whole: bool = True
+) -> Sensitivity:
+    """Return the sensitivity of a single answer, in which all norms are the same."""
+    return Sensitivity(
+        query=query,
+        l1=moved,
+        l2_squared=moved**2,
+        linf=moved,
+        neighbours=relation,
+        whole=whole,
+        recipe=recipe,
+    )
+
 
 def reach(units: Units, *, swing: Fraction, largest: Fraction, cells: Integer | None) -> Reach:
     """Return how far the answers for all groups move together.
@@ -52,7 +81,7 @@ def reach(units: Units, *, swing: Fraction, largest: Fraction, cells: Integer | 
         Numerics: exact.
         Proof: docs/proofs/sensitivity.md, theorem 8.
     """
-    most = None if cells is None else positive_whole("cells", cells)
+    most = _read_cells(cells)
     groups = units.groups if most is None else min(units.groups, most)
     if units.neighbours is Neighbours.add_remove:
         layout = Layout(0, groups, 0)
@@ -67,6 +96,10 @@ def reach(units: Units, *, swing: Fraction, largest: Fraction, cells: Integer | 
         linf=swing,
         layouts=tuple(layouts),
     )
+
+
+def _read_cells(cells: Integer | None) -> int | None:
+    return None if cells is None else positive_whole("cells", cells)
 
 
 def names_of(layout: Layout) -> tuple[list[str], list[str], list[str]]:
@@ -100,8 +133,7 @@ L1 6, L2 3.464101615137755, Linf 2
     relation = read_relation(neighbours)
     if isinstance(relation, Units):
         return _by_group("count", relation, cells)
-    _no_cells(cells)
-    return _number("count", relation, Fraction(1), partial(_one_record, "match", "no match"))
+    return _of_records("count", relation, 1, ("match", "no match"), cells)
 
 
 def rows(*, neighbours: Relation, cells: Integer | None = None) -> Sensitivity:
@@ -113,19 +145,13 @@ def rows(*, neighbours: Relation, cells: Integer | None = None) -> Sensitivity:
     >>> rows(neighbours="add_remove").l1, rows(neighbours="replace_one").l1
     (Fraction(1, 1), Fraction(0, 1))
 
-    Guarantee:
-        Neighbours: as given.
-        Loss: none by itself; no two neighbours are further apart, and the witness is as far.
-        Numerics: exact.
-        Proof: docs/proofs/sensitivity.md, theorems 2 and 8.
+    Guarantee: that of ``count``.
     """
     relation = read_relation(neighbours)
     if isinstance(relation, Units):
         return _by_group("row count", relation, cells)
-    _no_cells(cells)
-    recipe = partial(_one_record, "a record", "another record")
-    moved = Fraction(relation is Neighbours.add_remove)
-    return _number("row count", relation, moved, recipe)
+    moved = int(relation is Neighbours.add_remove)
+    return _of_records("row count", relation, moved, ("a record", "another record"), cells)
 
 
 def histogram(*, neighbours: Relation, cells: Integer | None = None) -> Sensitivity:
@@ -148,7 +174,9 @@ def histogram(*, neighbours: Relation, cells: Integer | None = None) -> Sensitiv
     relation = read_relation(neighbours)
     if isinstance(relation, Units):
         return _by_group("histogram", relation, cells)
-    return _chosen("histogram", relation, 1, None if cells is None else _cells(cells))
+    return _chosen(
+        "histogram", relation, 1, None if cells is None else positive_whole("cells", cells)
+    )
 
 
 def choices(*, most: Integer, neighbours: Relation, cells: Integer | None = None) -> Sensitivity:
@@ -170,7 +198,7 @@ def choices(*, most: Integer, neighbours: Relation, cells: Integer | None = None
         neighbours, "choices", instead="count them by group with histogram(neighbours=Units(...))"
     )
     many = positive_whole("most", most)
-    public = None if cells is None else _cells(cells)
+    public = _read_cells(cells)
     if public is not None and many > public:
         raise ValueError(f"most must be at most the number of cells, {public}, got {many}")
     name = "1 choice each" if many == 1 else f"up to {many} choices each"
@@ -214,24 +242,20 @@ def _two_sets(
     return (Witness((record(first),), other, (answer(first), answer(second))),)
 
 
-def _number(
-    name: str, relation: Neighbours, moved: Fraction, recipe: partial[tuple[Witness, ...]]
+def _of_records(
+    name: str, relation: Neighbours, moved: int, shown: tuple[str, str], cells: Integer | None
 ) -> Sensitivity:
-    return Sensitivity(
-        query=name,
-        l1=moved,
-        l2_squared=moved**2,
-        linf=moved,
-        neighbours=relation,
-        whole=True,
-        recipe=partial(recipe, relation, moved),
+    if cells is not None:
+        raise ValueError("cells goes with Units; a count of records has one answer")
+    return of_one_answer(
+        name, relation, Fraction(moved), partial(_one_record, relation, moved, shown)
     )
 
 
-def _one_record(one: str, other: str, relation: Neighbours, moved: Fraction) -> tuple[Witness, ...]:
-    replaced = relation is Neighbours.replace_one
-    second = [Rows(other)] if replaced else []
-    return (of_number([Rows(one)], second, (1, 1 - moved)),)
+def _one_record(relation: Neighbours, moved: int, shown: tuple[str, str]) -> tuple[Witness, ...]:
+    record, replacement = map(Rows, shown)
+    second = [replacement] if relation is Neighbours.replace_one else []
+    return (of_number([record], second, (1, 1 - moved)),)
 
 
 def _by_group(name: str, units: Units, cells: Integer | None) -> Sensitivity:
@@ -241,15 +265,7 @@ def _by_group(name: str, units: Units, cells: Integer | None) -> Sensitivity:
     size = Fraction(units.rows)
     found = reach(units, swing=size, largest=size, cells=cells)
     plural = name if cells == 1 or name == "histogram" else f"{name}s by group"
-    return Sensitivity(
-        query=plural,
-        l1=found.l1,
-        l2_squared=found.l2_squared,
-        linf=found.linf,
-        neighbours=units,
-        whole=True,
-        recipe=partial(_rows_by_group, found.layouts, units.rows),
-    )
+    return found.sensitivity(plural, units, partial(_rows_by_group, found.layouts, units.rows))
 
 
 def _rows_by_group(layouts: tuple[Layout, ...], size: int) -> tuple[Witness, ...]:
@@ -264,12 +280,3 @@ def _rows_by_group(layouts: tuple[Layout, ...], size: int) -> tuple[Witness, ...
         answers = (tuple(map(Fraction, here)), tuple(map(Fraction, there)))
         found.append(Witness(one, other, answers))
     return select(found)
-
-
-def _no_cells(cells: Integer | None) -> None:
-    if cells is not None:
-        raise ValueError("cells goes with Units; a count of records has one answer")
-
-
-def _cells(cells: Integer) -> int:
-    return positive_whole("cells", cells)

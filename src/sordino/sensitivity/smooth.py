@@ -16,7 +16,7 @@ import numpy as np
 
 from sordino.numbers.rational import Integer, Number, positive, positive_whole
 from sordino.numbers.rounding import up
-from sordino.sensitivity import changes, trimmed
+from sordino.sensitivity import changes
 from sordino.sensitivity import order_statistics as ranks
 from sordino.sensitivity.changes import Windows, Within
 from sordino.sensitivity.check import Function
@@ -102,7 +102,7 @@ def trimmed_mean(
         Numerics: as for quantile, for the mean of values rounded to 2**-52 of the larger bound.
         Proof: docs/proofs/smooth.md, theorems 3 and 4.
     """
-    return trimmed.trimmed_mean(values, trim, ranks.read_setting(bounds, beta, floor)).bound
+    return ranks.trimmed_mean(values, trim, ranks.read_setting(bounds, beta, floor)).bound
 
 
 def from_local(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sordino.numbers.balls import Ball, round_up
-from sordino.randomness import binomial as module
-from sordino.randomness.binomial import binomial, halvings
+from sordino.randomness import selection as module
 from sordino.randomness.entropy import Bits
+from sordino.randomness.selection import binomial, halvings
 from tests.statistical.frequencies import assert_fits
 from tests.statistical.seeded import SeededBits
 from tests.support.tape import TapeEnded, Words

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 from sordino.numbers.balls import Ball, ball, pi
-from sordino.randomness.reals import rounded
+from sordino.randomness.tables import rounded
 from tests.statistical.seeded import SeededBits
 from tests.support.tape import TapeEnded, Words
 

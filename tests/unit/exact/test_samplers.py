@@ -6,20 +6,18 @@ import numpy as np
 import pytest
 
 from sordino.randomness.coins import fails_exp_exactly
-from sordino.randomness.raw import (
-    RawDigit,
-    WideGaussian,
-    fill_blocks,
-    gather,
-    place_deep,
-    signed_shift,
-)
 from sordino.randomness.samplers import (
     Joined,
+    RawDigit,
     Sampler,
+    WideGaussian,
     discrete_gaussian,
     discrete_laplace,
+    fill_blocks,
+    gather,
     geometric,
+    place_deep,
+    signed_shift,
 )
 from sordino.randomness.tables import BLOCK, Scratch, Table
 from tests.support.tape import Tape, TapeEnded, Words, replay

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from sordino.mechanisms.additive import release_integers, release_reals
-from sordino.randomness.raw import Filled
+from sordino.randomness.samplers import Filled
 from sordino.randomness.tables import Integers
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1

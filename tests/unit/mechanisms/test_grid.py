@@ -13,8 +13,8 @@ from sordino.mechanisms.additive import (
     l1_on_grid,
     l2_on_grid,
     to_grid,
-    written_real,
 )
+from sordino.numbers.rational import written_real
 
 
 @pytest.mark.parametrize("width", ["1", "0.999", "1e-200", "3e150", "2"])

@@ -14,8 +14,8 @@ from sordino.sensitivity.order_statistics import (
     middle,
     order_statistic,
     read_setting,
+    trimmed_mean,
 )
-from sordino.sensitivity.trimmed import trimmed_mean
 
 SIZE = 200_000  # beyond which a sample says where to look
 RNG = np.random.default_rng(12)

@@ -17,8 +17,7 @@ from sordino.engine.duckdb import connection as duckdb_connection
 from sordino.engine.duckdb import dry_run
 from sordino.engine.duckdb.connection import Database
 from sordino.plan.plan import Plan
-from sordino.randomness.raw import WideGaussian
-from sordino.randomness.samplers import Joined
+from sordino.randomness.samplers import Joined, WideGaussian
 from tests.unit.session.clinic import SQL, clinic, write_catalog, write_rows
 
 ASKS = 150

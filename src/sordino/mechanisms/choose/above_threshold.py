@@ -7,17 +7,18 @@ import math
 import os
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from threading import Lock
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.additive import exponent_for, to_grid, written_real
+from sordino.mechanisms.additive import exponent_for, to_grid
 from sordino.mechanisms.choose.noisy_max import least_difference
 from sordino.mechanisms.choose.scores import read_finite
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
+from sordino.numbers.columns import Door, clamped, is_number, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -28,7 +29,6 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability,
-    written,
 )
 from sordino.numbers.rounding import up
 from sordino.privacy.loss import Loss, single
@@ -54,12 +54,18 @@ WHOLE = (
 )
 NOT_FINITE = "some values are NaN or infinite; replace or clip them first"
 OTHERS = "ask takes numbers, not {0}"
-MANY = "ask_many takes a list of numbers, not {0}"
+_MANY = "ask_many takes a list of numbers, not {0}"
+VALUES = Door(
+    rule=_MANY,
+    shape=_MANY,
+    missing="some values are missing; fill them in or leave them out first",
+    masked="values must not be masked; fill them with .filled(...) first",
+)
 KEPT = "a run of AboveThreshold cannot be copied or stored: its noise may be used once only"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AboveThreshold:
+class AboveThreshold(Mechanism):
     """Tell of one value after the other whether it reaches a threshold, until enough did.
 
     ``sensitivity`` is how far one unit can move each value; an integer means that values and
@@ -134,45 +140,35 @@ class AboveThreshold:
                 "noise is drawn at scales from 2**-20 to 2**50"
             )
         grid = Fraction(2) ** exponent
-        keep = object.__setattr__
-        keep(self, "threshold", level)
-        keep(self, "sensitivity", length)
-        keep(self, "epsilon", price)
-        keep(self, "positives", many)
-        keep(self, "monotone", monotone)
-        keep(self, "split", share)
-        keep(self, "whole", whole)
-        keep(self, "grid", grid)
-        keep(self, "threshold_scale", scales[0] * grid)
-        keep(self, "value_scale", scales[1] * grid)
-        keep(self, "loss", single(Pure(epsilon=price)))
-        keep(self, "_exponent", exponent)
+        fill(
+            self,
+            threshold=level,
+            sensitivity=length,
+            epsilon=price,
+            positives=many,
+            monotone=monotone,
+            split=share,
+            whole=whole,
+            grid=grid,
+            threshold_scale=scales[0] * grid,
+            value_scale=scales[1] * grid,
+            loss=single(Pure(epsilon=price)),
+            _exponent=exponent,
+        )
 
-    def __repr__(self) -> str:
-        words = [f"threshold={written(self.threshold)}"]
-        if not self.whole:
-            words.append(f"sensitivity={written_real(self.sensitivity)}")
-        elif self.sensitivity != 1:
-            words.append(f"sensitivity={written(self.sensitivity)}")
-        words.append(f"epsilon={written(self.epsilon)}")
+    def _arguments(self) -> dict[str, Any]:
+        threshold, length = self.threshold, self.sensitivity
+        given: dict[str, Any] = {"threshold": threshold.numerator if self.whole else threshold}
+        if not self.whole or length != 1:
+            given["sensitivity"] = length.numerator if self.whole else length
+        given["epsilon"] = self.epsilon
         if self.positives != 1:
-            words.append(f"positives={self.positives}")
+            given["positives"] = self.positives
         if self.monotone:
-            words.append("monotone=True")
+            given["monotone"] = True
         if self.split != _best_split(self.positives, self.monotone):
-            words.append(f"split={written(self.split)}")
-        return f"AboveThreshold({', '.join(words)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        words: dict[str, Any] = {
-            "threshold": self.threshold.numerator if self.whole else self.threshold,
-            "sensitivity": self.sensitivity.numerator if self.whole else self.sensitivity,
-            "epsilon": self.epsilon,
-            "positives": self.positives,
-            "monotone": self.monotone,
-            "split": self.split,
-        }
-        return partial(AboveThreshold, **words), ()
+            given["split"] = self.split
+        return given
 
     def start(self) -> AboveThresholdRun:
         """Draw the noise of the threshold and return a run, which costs the loss once."""
@@ -323,43 +319,30 @@ def _reach(scale: Fraction, share: Fraction) -> int:
 
 def _read(values: object, of: AboveThreshold) -> Array:
     """Return values as an array of integers, doubles or exact numbers, or refuse them."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("values must not be masked; fill them with .filled(...) first")
-    if isinstance(values, np.ndarray) or hasattr(values, "__array__"):
-        array = np.asarray(values)
-    elif isinstance(values, list | tuple):
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-    else:
-        raise TypeError(MANY.format(type(values).__name__))
-    if array.ndim != 1:
-        raise TypeError("ask_many takes one list of values")
+    array = read_numbers(VALUES, values)
     if array.dtype.kind == "O":
         for value in array.tolist():
             _steps(value, of)
-    elif array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        kind = "strings" if array.dtype.kind == "U" else array.dtype.type.__name__
-        raise TypeError(MANY.format(f"an array of {kind}"))
-    elif array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(NOT_FINITE)
-    elif array.dtype.kind == "f" and of.whole:
-        raise TypeError(WHOLE)
+    elif array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise ValueError(NOT_FINITE)
+        if of.whole:
+            raise TypeError(WHOLE)
     return array
 
 
 def _steps(value: Any, of: AboveThreshold) -> int:
     """Return a value as a whole number of steps, exactly."""
-    if isinstance(value, np.floating) and value.dtype.itemsize <= 8:
-        value = float(value)
     if is_integer(value):
-        return int(value) if of.whole else to_grid(Fraction(int(value)), of._exponent)
-    if not isinstance(value, float | Fraction):
+        return int(value) if of.whole else to_grid(int(value), of._exponent)
+    if not is_number(type(value)) or isinstance(value, np.longdouble):
         raise TypeError(OTHERS.format(type(value).__name__))
-    if isinstance(value, float) and not math.isfinite(value):
+    real = clamped(value)
+    if isinstance(real, float) and not math.isfinite(real):
         raise ValueError(NOT_FINITE)
     if of.whole:
         raise TypeError(WHOLE)
-    return to_grid(value, of._exponent)
+    return to_grid(real, of._exponent)
 
 
 def _missing(values: Array, limit: int, of: AboveThreshold) -> Integers:

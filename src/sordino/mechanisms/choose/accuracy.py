@@ -14,7 +14,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.choose.scores import Scores, Terms, best_of_array
+from sordino.mechanisms.choose.scores import Scores, best_of_array
+from sordino.mechanisms.choose.terms import Terms
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
 from sordino.numbers.rational import Integer, Number, confidence_level, positive, positive_whole
 from sordino.numbers.rounding import reading, up_as_printed
@@ -72,9 +74,7 @@ class Question:
         many, good = positive_whole("candidates", candidates), positive_whole("best", best)
         if good > many:
             raise ValueError(f"best must be at most the number of candidates, {many}, got {good}")
-        object.__setattr__(self, "level", confidence_level(confidence))
-        object.__setattr__(self, "candidates", many)
-        object.__setattr__(self, "best", good)
+        fill(self, level=confidence_level(confidence), candidates=many, best=good)
 
     @property
     def trivial(self) -> bool:

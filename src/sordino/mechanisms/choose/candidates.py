@@ -26,10 +26,12 @@ from sordino.mechanisms.choose.domains import (
     as_domain,
     members_of,
 )
-from sordino.mechanisms.choose.labels import (
+from sordino.mechanisms.choose.scores import (
     ROW_NUMBERS,
     ROWS,
+    ExactLevels,
     Names,
+    Scores,
     as_mapping,
     counts_rows,
     each_of,
@@ -37,10 +39,11 @@ from sordino.mechanisms.choose.labels import (
     is_table,
     known_names,
     labels_of,
+    one_by_one,
     plain,
+    read_default,
     stranger,
 )
-from sordino.mechanisms.choose.scores import ExactLevels, Scores, one_by_one, read_default
 from sordino.numbers.rational import Integer, Number, is_integer, nonnegative, positive_whole
 from sordino.randomness.selection import Levels
 

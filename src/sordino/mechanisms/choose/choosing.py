@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from sordino.mechanisms.choose.candidates import read_slate
+from sordino.mechanisms.choose.candidates import Slate, read_slate
 from sordino.mechanisms.choose.exponential import Exponential
 from sordino.mechanisms.choose.generalised import Generalised
-from sordino.mechanisms.choose.labels import in_order
 from sordino.mechanisms.choose.noisy_max import Noise, NoisyMax
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import read_flag
+from sordino.mechanisms.choose.scores import in_order, read_flag
 from sordino.numbers.rational import Integer, Number, positive_whole
 
 Name: TypeAlias = Literal["permute_and_flip", "exponential", "noisy_max"]
@@ -100,26 +99,36 @@ at the data, or state public_domain=True if this list is public knowledge
             )
         lengths = in_order("sensitivity", sensitivity, slate.names)
         choice = Generalised(sensitivities=lengths, epsilon=epsilon, mechanism=kind)
-        return slate.candidate(choice.release(slate.scores))
+        index = choice.release(slate.scores)
+    else:
+        terms: dict[str, Any] = {
+            "sensitivity": sensitivity,
+            "epsilon": epsilon,
+            "monotone": monotone,
+            "spread": spread,
+        }
+        index = _choose_alike(slate, terms, kind, noise=noise, base=base, default=default_score)
+    return slate.candidate(index)
+
+
+def _choose_alike(
+    slate: Slate,
+    terms: dict[str, Any],
+    kind: Name,
+    *,
+    noise: Noise | None,
+    base: object,
+    default: Number,
+) -> int:
+    """Choose among candidates that have one sensitivity."""
+    if kind == "noisy_max":
+        return NoisyMax(**terms, noise=noise or "laplace").release(slate.scores)
+    others: dict[str, Any] = {"others": slate.others, "default_score": default}
+    if kind == "permute_and_flip":
+        return PermuteAndFlip(**terms).release(slate.scores, **others)
     if base is not None and slate.names is not None:
         base = in_order("base", base, slate.names)
-    told: dict[str, Any] = {
-        "sensitivity": sensitivity,
-        "epsilon": epsilon,
-        "monotone": monotone,
-        "spread": spread,
-    }
-    if kind == "noisy_max":
-        index = NoisyMax(**told, noise=noise or "laplace").release(slate.scores)
-    elif kind == "exponential":
-        index = Exponential(**told).release(
-            slate.scores, base=base, others=slate.others, default_score=default_score
-        )
-    else:
-        index = PermuteAndFlip(**told).release(
-            slate.scores, others=slate.others, default_score=default_score
-        )
-    return slate.candidate(index)
+    return Exponential(**terms).release(slate.scores, base=base, **others)
 
 
 def _kind(mechanism: Name | None, noise: Noise | None, base: object, uses: int) -> Name:

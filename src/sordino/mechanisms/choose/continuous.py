@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.choose.interval import Interval, Line, OnLine
-from sordino.mechanisms.choose.scores import Scores, Terms, best_of_array, one_by_one, read_scores
+from sordino.mechanisms.choose.scores import Scores, best_of_array, one_by_one, read_scores
+from sordino.mechanisms.choose.terms import Terms
 from sordino.numbers.rational import Number, positive
 from sordino.randomness.entropy import system
 from sordino.randomness.selection import Found, by_weight

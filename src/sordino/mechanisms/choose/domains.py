@@ -16,6 +16,7 @@ from math import prod
 from sys import maxsize
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.rational import Integer, is_integer
 
 MOST_LISTED = 1 << 20  # members that are gone through one by one
@@ -40,11 +41,41 @@ class Domain(Protocol):
         ...
 
 
+class Numbered:
+    """A domain that can be gone through as a list can, if it is not too large for that."""
+
+    __slots__ = ()
+
+    @property
+    def size(self) -> int:
+        raise NotImplementedError
+
+    def member(self, number: int) -> Any:
+        raise NotImplementedError
+
+    def number(self, member: Any) -> int | None:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        if self.size > maxsize:
+            raise OverflowError("the domain has more members than len can tell; read its size")
+        return self.size
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(members_of(self))
+
+    def __contains__(self, member: object) -> bool:
+        return self.number(member) is not None
+
+
 Part: TypeAlias = "Domain | range | Sequence[Any]"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Integers:
+class Integers(Numbered):
     """The whole numbers from ``first`` to ``last``, both included.
 
     >>> years = Integers(1900, 2026)
@@ -65,24 +96,11 @@ class Integers:
                 raise TypeError(f"{name} must be a whole number, got a value of type {kind}{hint}")
         if last < first:
             raise ValueError(f"last must be at least first, {first}, got {last}")
-        object.__setattr__(self, "first", int(first))
-        object.__setattr__(self, "last", int(last))
+        fill(self, first=int(first), last=int(last))
         _check_size(self.size)
 
     def __repr__(self) -> str:
         return f"Integers({self.first}, {self.last})"
-
-    def __len__(self) -> int:
-        return _length(self.size)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(members_of(self))
-
-    def __contains__(self, member: object) -> bool:
-        return self.number(member) is not None
 
     @property
     def size(self) -> int:
@@ -98,7 +116,7 @@ class Integers:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Strings:
+class Strings(Numbered):
     """All strings over an alphabet with a length from ``shortest`` to ``longest``.
 
     They are numbered by length, then in the order of the alphabet.
@@ -128,28 +146,18 @@ class Strings:
             raise ValueError(f"longest is too large: the domain may have 2**{_LONGEST} members")
         sizes = [len(alphabet) ** n for n in range(int(shortest), int(longest) + 1)]
         _check_size(sum(sizes))
-        keep = object.__setattr__
-        keep(self, "alphabet", alphabet)
-        keep(self, "longest", int(longest))
-        keep(self, "shortest", int(shortest))
-        keep(self, "_starts", tuple(accumulate(sizes, initial=0)))
-        keep(self, "_places", {letter: place for place, letter in enumerate(alphabet)})
+        fill(
+            self,
+            alphabet=alphabet,
+            longest=int(longest),
+            shortest=int(shortest),
+            _starts=tuple(accumulate(sizes, initial=0)),
+            _places={letter: place for place, letter in enumerate(alphabet)},
+        )
 
     def __repr__(self) -> str:
         shortest = "" if self.shortest == 1 else f", shortest={self.shortest}"
         return f"Strings({self.alphabet!r}, longest={self.longest}{shortest})"
-
-    def __len__(self) -> int:
-        return _length(self.size)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(members_of(self))
-
-    def __contains__(self, member: object) -> bool:
-        return self.number(member) is not None
 
     @property
     def size(self) -> int:
@@ -177,7 +185,7 @@ class Strings:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Listed:
+class Listed(Numbered):
     """The candidates of a list, each of them once."""
 
     members: tuple[Any, ...]
@@ -193,23 +201,10 @@ class Listed:
             raise TypeError("candidates of a domain must be hashable, such as tuples") from None
         if len(numbers) != len(kept):
             raise ValueError(TWICE)
-        object.__setattr__(self, "members", kept)
-        object.__setattr__(self, "_numbers", numbers)
+        fill(self, members=kept, _numbers=numbers)
 
     def __repr__(self) -> str:
         return f"Listed({[*self.members]!r})"
-
-    def __len__(self) -> int:
-        return _length(self.size)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(members_of(self))
-
-    def __contains__(self, member: object) -> bool:
-        return self.number(member) is not None
 
     @property
     def size(self) -> int:
@@ -226,7 +221,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Product:
+class Product(Numbered):
     """All tuples with one member from each part; the last part runs fastest.
 
     A part is a domain, a range or a list.
@@ -241,24 +236,12 @@ class Product:
     def __init__(self, *parts: Part) -> None:
         if not parts:
             raise ValueError("a product needs at least one part")
-        object.__setattr__(self, "parts", tuple(as_domain(part) for part in parts))
+        fill(self, parts=tuple(as_domain(part) for part in parts))
         _check_size(self.size)
 
     def __repr__(self) -> str:
         parts = ([*part.members] if isinstance(part, Listed) else part for part in self.parts)
         return f"Product({', '.join(map(repr, parts))})"
-
-    def __len__(self) -> int:
-        return _length(self.size)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return iter(members_of(self))
-
-    def __contains__(self, member: object) -> bool:
-        return self.number(member) is not None
 
     @property
     def size(self) -> int:
@@ -306,12 +289,6 @@ def members_of(domain: Domain) -> list[Any]:
     if domain.size > MOST_LISTED:
         raise ValueError(f"a domain of more than {MOST_LISTED:,} members is not gone through")
     return [domain.member(number) for number in range(domain.size)]
-
-
-def _length(size: int) -> int:
-    if size > maxsize:
-        raise OverflowError("the domain has more members than len can tell; read its size")
-    return size
 
 
 def _place(number: int, size: int) -> int:

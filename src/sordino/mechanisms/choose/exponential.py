@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from sordino.mechanisms.choose import accuracy as bounds
 from sordino.mechanisms.choose.accuracy import Accuracy, Question, weights
 from sordino.mechanisms.choose.candidates import read_base, weights_with_base, with_base
-from sordino.mechanisms.choose.scores import Terms, levels_of, one_by_one, read_others, read_scores
+from sordino.mechanisms.choose.scores import levels_of, one_by_one, read_others, read_scores
 from sordino.mechanisms.choose.stream import Stream, open_stream
+from sordino.mechanisms.choose.terms import Choice, Terms
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.rational import Integer, Number, positive_whole
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.loss import Loss, single
@@ -73,8 +75,47 @@ def _exact(scores: object) -> list[Fraction]:
     return list(one_by_one(read_scores(scores)))
 
 
+class OneChoice(Choice):
+    """One choice, whose accuracy and price follow from its rate."""
+
+    __slots__ = ()
+
+    _flips: ClassVar[bool] = False  # whether it is permute-and-flip, else by weight
+
+    def accuracy(self, *, confidence: Number, candidates: Integer, best: Integer = 1) -> Accuracy:
+        """Return how far behind the best score the chosen one can be, for any scores.
+
+        ``best`` is the number of candidates known to share the best score.
+        """
+        bound = bounds.by_flips if self._flips else bounds.by_weight
+        return bound(Question(confidence, candidates, best), self.rate)
+
+    @classmethod
+    def within(
+        cls,
+        gap: Number,
+        *,
+        confidence: Number,
+        candidates: Integer,
+        sensitivity: Number,
+        monotone: bool = False,
+        spread: Number | None = None,
+    ) -> float:
+        """Return the least epsilon whose choice is less than ``gap`` behind with this confidence.
+
+        >>> Exponential.within(18.4, confidence=0.99, candidates=100, sensitivity=1)
+        0.9989390978553457
+        """
+        question = Question(confidence, candidates)
+        return bounds.least_price(question, gap, sensitivity, monotone, spread, flips=cls._flips)
+
+    def stream(self) -> Stream:
+        """Return an empty stream: scores are added in chunks, then one candidate is chosen."""
+        return open_stream("permute_and_flip" if self._flips else "exponential", self.rate)
+
+
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Exponential:
+class Exponential(OneChoice):
     """A choice with P(candidate) proportional to exp(rate * score), rate = epsilon / spread.
 
     ``sensitivity`` is how far one unit can move any score. ``spread`` is how much further it can
@@ -125,9 +166,8 @@ class Exponential:
             raise ValueError("with a constant normaliser leave monotone and spread out")
         terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
         kind = Pure if normaliser else BoundedRange
-        object.__setattr__(self, "terms", terms)
-        object.__setattr__(self, "normaliser", normaliser)
-        object.__setattr__(self, "loss", single(kind(epsilon=terms.epsilon)))
+        loss = single(kind(epsilon=terms.epsilon))
+        fill(self, terms=terms, normaliser=normaliser, loss=loss)
 
     @classmethod
     def for_scores(
@@ -174,26 +214,6 @@ class Exponential:
         return f"Exponential({self.terms}{stated})"
 
     @property
-    def epsilon(self) -> Fraction:
-        """The price of one choice."""
-        return self.terms.epsilon
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far one unit can move any score."""
-        return self.terms.sensitivity
-
-    @property
-    def spread(self) -> Fraction:
-        """How much more one unit can move one score than another."""
-        return self.terms.spread
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the spread is that of scores that all move the same way."""
-        return self.terms.monotone
-
-    @property
     def rate(self) -> Fraction:
         """What scores are multiplied with: epsilon / spread, or epsilon / sensitivity."""
         if self.normaliser:
@@ -238,36 +258,6 @@ class Exponential:
         else:
             found = weights_with_base(listed, read_base(base, len(listed)), self.rate)
         return found / found.sum()
-
-    def accuracy(self, *, confidence: Number, candidates: Integer, best: Integer = 1) -> Accuracy:
-        """Return how far behind the best score the chosen one can be, for any scores.
-
-        ``best`` is the number of candidates known to share the best score.
-        """
-        return bounds.by_weight(Question(confidence, candidates, best), self.rate)
-
-    @classmethod
-    def within(
-        cls,
-        gap: Number,
-        *,
-        confidence: Number,
-        candidates: Integer,
-        sensitivity: Number,
-        monotone: bool = False,
-        spread: Number | None = None,
-    ) -> float:
-        """Return the least epsilon whose choice is less than ``gap`` behind with this confidence.
-
-        >>> Exponential.within(18.4, confidence=0.99, candidates=100, sensitivity=1)
-        0.9989390978553457
-        """
-        question = Question(confidence, candidates)
-        return bounds.least_price(question, gap, sensitivity, monotone, spread, flips=False)
-
-    def stream(self) -> Stream:
-        """Return an empty stream: scores are added in chunks, then one candidate is chosen."""
-        return open_stream("exponential", self.rate)
 
 
 def _shortest(x: Fraction) -> int | Fraction:

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from sordino.mechanisms.choose.exponential import Exponential
-from sordino.mechanisms.choose.labels import each_of, in_row
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import one_by_one, read_scores
+from sordino.mechanisms.choose.scores import each_of, in_row, one_by_one, read_scores
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import ball, round_up
 from sordino.numbers.rational import Number, confidence_level, covering, positive, written
 from sordino.numbers.rounding import reading, up
@@ -73,15 +73,15 @@ class Generalised:
         kind = Exponential if mechanism == "exponential" else PermuteAndFlip
         # Any handicap that does not depend on the data will do.
         exact = round_up(lambda: 2 * ball(len(lengths) / (1 - level)).log() / ball(price))
-        for name, value in (
-            ("sensitivities", lengths),
-            ("epsilon", price),
-            ("confidence", level),
-            ("mechanism", mechanism),
-            ("handicap", Fraction(reading(exact))),
-            ("_choice", kind(sensitivity=1, epsilon=price)),
-        ):
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            sensitivities=lengths,
+            epsilon=price,
+            confidence=level,
+            mechanism=mechanism,
+            handicap=Fraction(reading(exact)),
+            _choice=kind(sensitivity=1, epsilon=price),
+        )
 
     def __repr__(self) -> str:
         lengths = ", ".join(map(written, self.sensitivities))

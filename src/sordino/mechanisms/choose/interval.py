@@ -16,7 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.choose.scores import read_column, read_finite
+from sordino.mechanisms.choose.scores import VALUES, read_finite
+from sordino.mechanisms.mechanism import fill
+from sordino.numbers.columns import as_doubles, nearest_double, read_numbers
 from sordino.numbers.rational import Number, brief, is_integer, positive, written
 from sordino.randomness.coins import below_one
 from sordino.randomness.entropy import Bits
@@ -93,18 +95,16 @@ class Interval:
         origin = first
         if step is None and not whole and first < last:
             origin = math.ceil(first / width) * width
-        keep = object.__setattr__
-        size = (last - origin) // width + 1
-        for name, value in (
-            ("low", first),
-            ("high", last),
-            ("step", width),
-            ("origin", origin),
-            ("whole", whole),
-            ("size", size),
-        ):
-            keep(self, name, value)
-        keep(self, "base", _read_base(base, last))
+        fill(
+            self,
+            low=first,
+            high=last,
+            step=width,
+            origin=origin,
+            whole=whole,
+            size=(last - origin) // width + 1,
+            base=_read_base(base, last),
+        )
         self._weigh()
 
     def _weigh(self) -> None:
@@ -119,9 +119,12 @@ class Interval:
             sums.append(sums[-1] + weights[-1] * (stop - ends[-1]))
             ends.append(stop)
         common = math.gcd(*weights)
-        object.__setattr__(self, "_ends", tuple(ends))
-        object.__setattr__(self, "_sums", tuple(x // common for x in sums))
-        object.__setattr__(self, "_weights", tuple(x // common for x in weights))
+        fill(
+            self,
+            _ends=tuple(ends),
+            _sums=tuple(x // common for x in sums),
+            _weights=tuple(x // common for x in weights),
+        )
 
     def __repr__(self) -> str:
         text = f"{self._written(self.low)}, {self._written(self.high)}"
@@ -179,7 +182,7 @@ class Interval:
 
         Guarantee: none by itself; one record of the data is one place on the grid.
         """
-        array = read_column(values)
+        array = read_numbers(VALUES, values)
         return self._whole_places(array) if self.whole else self._real_places(array)
 
     def _whole_places(self, array: npt.NDArray[Any]) -> Integers:
@@ -201,9 +204,7 @@ class Interval:
         return np.minimum(clipped, self.size - 1)
 
     def _real_places(self, array: npt.NDArray[Any]) -> Integers:
-        if array.dtype.kind == "O":
-            array = np.array([_double(x) for x in array.tolist()], dtype=np.float64)
-        places = _no_nan(array.astype(np.float64))
+        places = _no_nan(as_doubles(array).astype(np.float64))
         with np.errstate(over="ignore"):
             places -= float(self.origin)
             places /= float(self.step)
@@ -310,18 +311,11 @@ def _no_nan(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
-def _double(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
 def _nearest_whole(value: Any, low: int, high: int) -> int:
     """Return the nearest integer, or a bound for what lies beyond it."""
     if is_integer(value):
         return int(value)
-    real = _double(value)
+    real = nearest_double(value)
     if math.isnan(real):
         raise ValueError(_NAN)
     return round(min(max(real, float(low)), float(high)))
@@ -362,11 +356,13 @@ class Line:
     ) -> None:
         if (centre is None) is not (scale is None):
             raise TypeError("a base has a centre and a scale; give both of them, or none")
-        keep = object.__setattr__
-        keep(self, "step", positive("step", step))
-        keep(self, "whole", is_integer(step))
-        keep(self, "centre", None if centre is None else read_finite("centre", centre))
-        keep(self, "scale", None if scale is None else positive("scale", scale))
+        fill(
+            self,
+            step=positive("step", step),
+            whole=is_integer(step),
+            centre=None if centre is None else read_finite("centre", centre),
+            scale=None if scale is None else positive("scale", scale),
+        )
 
     def __repr__(self) -> str:
         parts = [] if self.whole and self.step == 1 else [f"step={self._written()}"]

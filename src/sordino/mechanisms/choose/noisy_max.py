@@ -10,7 +10,7 @@ Equal noisy scores occur, and then the least index wins: an order that does not 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -23,8 +23,12 @@ from sordino.mechanisms.choose import accuracy as bounds
 from sordino.mechanisms.choose.accuracy import Accuracy, Question
 from sordino.mechanisms.choose.exponential import Exponential
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import Terms
+from sordino.mechanisms.choose.scores import read_row
+from sordino.mechanisms.choose.stream import score_block
+from sordino.mechanisms.choose.terms import Choice, Terms
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
+from sordino.numbers.columns import kinds_of
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -49,14 +53,10 @@ _EXACT = 2.0**62  # rounded doubles below this are subtracted as integers
 _CLAMP = 1 << 61  # a score so far below the best cannot win unless some noise is of this order
 _LARGE = 1 << 60  # noise of this size is compared in Python's integers
 
-EMPTY = "there are no scores; give at least one"
-FLAT = "scores must be one list of numbers, not a table"
 REALS = (
     "this mechanism takes whole scores because its sensitivity is an integer; "
     "give the sensitivity as a float, such as 1.0, for real scores"
 )
-NOT_FINITE = "some scores are NaN or infinite; replace or clip them first"
-OTHERS = "scores must be numbers, not {0}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,38 +204,21 @@ def _difference_tail(scales: tuple[Fraction, Fraction], steps: int) -> Ball:
 
 
 def _read(scores: object, noise: MaxNoise) -> Array:
-    """Return the scores as an array of integers, doubles or exact numbers."""
-    if isinstance(scores, np.ndarray):
-        array = scores
-    elif isinstance(scores, Sequence) and not isinstance(scores, str | bytes):
-        array = np.empty(len(scores), dtype=object)
-        array[:] = scores
-    elif hasattr(scores, "__array__"):
-        array = np.asarray(scores)
-    else:
-        raise TypeError(OTHERS.format(type(scores).__name__))
-    if array.ndim != 1:
-        raise TypeError(FLAT)
-    if array.size == 0:
-        raise ValueError(EMPTY)
-    if array.dtype.kind not in "iufO" or array.dtype.itemsize > 8:
-        raise TypeError(OTHERS.format(f"an array of {array.dtype.type.__name__}"))
-    kinds: set[type] = set(map(type, array.tolist())) if array.dtype.kind == "O" else set()
-    for kind in kinds:
-        if kind is bool or not issubclass(kind, int | float | Fraction | np.integer | np.floating):
-            raise TypeError(OTHERS.format(kind.__name__))
-    if noise.whole and not _is_whole(array, kinds):
+    """Return the scores as an array of integers, doubles or exact fractions."""
+    given = list(scores) if isinstance(scores, Iterator) else scores
+    if noise.whole and _holds_doubles(read_row(given)):
+        raise TypeError(REALS)
+    array = score_block(given)
+    if noise.whole and array.dtype.kind == "O" and any(x.denominator != 1 for x in array.tolist()):
         raise TypeError(REALS)
     return array
 
 
-def _is_whole(array: Array, kinds: set[type]) -> bool:
-    """Tell whether scores are integers by their type; exact fractions may be whole by value."""
-    if array.dtype.kind != "O":
-        return array.dtype.kind != "f"
-    if any(issubclass(kind, float | np.floating) for kind in kinds):
-        return False
-    return all(int(score.denominator) == 1 for score in array.tolist())
+def _holds_doubles(row: Array) -> bool:
+    """Tell whether scores are reals by their type; exact fractions may be whole by value."""
+    if row.dtype.kind != "O":
+        return row.dtype.kind == "f"
+    return any(issubclass(kind, float | np.floating) for kind in kinds_of(row))
 
 
 def _best_of_block(
@@ -268,8 +251,6 @@ def _below(block: Array, exponent: int) -> Integers | None:
             return cut
         if block.max() > _DOUBLES or block.min() < -_DOUBLES:
             return None
-    elif not np.isfinite(block).all():
-        raise ValueError(NOT_FINITE)
     with np.errstate(over="ignore", under="ignore"):
         steps = np.rint(np.ldexp(block.astype(np.float64), -exponent))
     if not np.isfinite(steps).all():
@@ -291,16 +272,9 @@ def _mixed(steps: npt.NDArray[np.float64], best: float) -> Integers:
     return gaps
 
 
-def _steps(score: Any, exponent: int) -> int:
+def _steps(score: int | float | Fraction, exponent: int) -> int:
     """Return a score as a whole number of steps, exactly."""
-    if isinstance(score, int | np.integer):
-        score = int(score)
-        return score if exponent == 0 else to_grid(Fraction(score), exponent)
-    if isinstance(score, np.floating):
-        score = float(score)
-    if isinstance(score, float) and not math.isfinite(score):
-        raise ValueError(NOT_FINITE)
-    return to_grid(score, exponent)
+    return score if isinstance(score, int) and exponent == 0 else to_grid(score, exponent)
 
 
 def _probability(steps: list[int], place: int, rate: Fraction) -> float:
@@ -369,7 +343,7 @@ _NOISES = ("laplace", "gumbel", "exponential")
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class NoisyMax:
+class NoisyMax(Choice):
     """The index of the largest score after noise of the scale spread / epsilon on each.
 
     ``noise="exponential"`` has the law of permute-and-flip, ``noise="gumbel"`` that of the
@@ -410,36 +384,10 @@ class NoisyMax:
         loss, drawn = single(Pure(epsilon=terms.epsilon)), _drawn_as(noise, terms)
         if isinstance(drawn, Exponential):
             loss = drawn.loss
-        for name, value in (("terms", terms), ("noise", noise), ("loss", loss), ("_drawn", drawn)):
-            object.__setattr__(self, name, value)
+        fill(self, terms=terms, noise=noise, loss=loss, _drawn=drawn)
 
     def __repr__(self) -> str:
         return f"NoisyMax({self.terms}, noise={self.noise!r})"
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The price of one choice."""
-        return self.terms.epsilon
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far one unit can move any score."""
-        return self.terms.sensitivity
-
-    @property
-    def spread(self) -> Fraction:
-        """How much more one unit can move one score than another."""
-        return self.terms.spread
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the spread is that of scores that all move the same way."""
-        return self.terms.monotone
-
-    @property
-    def rate(self) -> Fraction:
-        """One over the scale of the noise: epsilon / spread."""
-        return self.terms.rate
 
     def release(self, scores: object) -> int:
         """Return the index of the largest noisy score."""

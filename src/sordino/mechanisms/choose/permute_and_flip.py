@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
-from sordino.mechanisms.choose import accuracy as bounds
-from sordino.mechanisms.choose.accuracy import Accuracy, Question, flips, weights
-from sordino.mechanisms.choose.scores import Terms, levels_of, read_others, read_scores
-from sordino.mechanisms.choose.stream import Stream, open_stream
+from sordino.mechanisms.choose.accuracy import flips, weights
+from sordino.mechanisms.choose.exponential import OneChoice
+from sordino.mechanisms.choose.scores import levels_of, read_others, read_scores
+from sordino.mechanisms.choose.terms import Terms
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.rational import Integer, Number
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
@@ -19,7 +19,7 @@ from sordino.randomness.selection import by_flips
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PermuteAndFlip:
+class PermuteAndFlip(OneChoice):
     """A choice that tosses a coin exp(rate * (score - best)) for each candidate, in random order.
 
     The first candidate whose coin comes up is chosen. For any scores it is at least as likely to be
@@ -41,6 +41,8 @@ class PermuteAndFlip:
         Proof: docs/proofs/choosing.md, theorem 3 (McKenna and Sheldon 2020).
     """
 
+    _flips: ClassVar[bool] = True
+
     terms: Terms
     loss: Loss = field(compare=False)
 
@@ -53,36 +55,10 @@ class PermuteAndFlip:
         spread: Number | None = None,
     ) -> None:
         terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
-        object.__setattr__(self, "terms", terms)
-        object.__setattr__(self, "loss", single(Pure(epsilon=terms.epsilon)))
+        fill(self, terms=terms, loss=single(Pure(epsilon=terms.epsilon)))
 
     def __repr__(self) -> str:
         return f"PermuteAndFlip({self.terms})"
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The price of one choice."""
-        return self.terms.epsilon
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far one unit can move any score."""
-        return self.terms.sensitivity
-
-    @property
-    def spread(self) -> Fraction:
-        """How much more one unit can move one score than another."""
-        return self.terms.spread
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the spread is that of scores that all move the same way."""
-        return self.terms.monotone
-
-    @property
-    def rate(self) -> Fraction:
-        """What scores are multiplied with: epsilon / spread."""
-        return self.terms.rate
 
     def release(self, scores: object, *, others: Integer = 0, default_score: Number = 0) -> int:
         """Return the index of a candidate, chosen by the scores.
@@ -103,29 +79,3 @@ class PermuteAndFlip:
         Guarantee: none; the result is as private as the scores.
         """
         return flips(weights(read_scores(scores), self.rate))
-
-    def accuracy(self, *, confidence: Number, candidates: Integer, best: Integer = 1) -> Accuracy:
-        """Return how far behind the best score the chosen one can be, for any scores.
-
-        ``best`` is the number of candidates known to share the best score.
-        """
-        return bounds.by_flips(Question(confidence, candidates, best), self.rate)
-
-    @classmethod
-    def within(
-        cls,
-        gap: Number,
-        *,
-        confidence: Number,
-        candidates: Integer,
-        sensitivity: Number,
-        monotone: bool = False,
-        spread: Number | None = None,
-    ) -> float:
-        """Return the least epsilon whose choice is less than ``gap`` behind at this confidence."""
-        question = Question(confidence, candidates)
-        return bounds.least_price(question, gap, sensitivity, monotone, spread, flips=True)
-
-    def stream(self) -> Stream:
-        """Return an empty stream: scores are added in chunks, then one candidate is chosen."""
-        return open_stream("permute_and_flip", self.rate)

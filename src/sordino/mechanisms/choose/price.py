@@ -7,7 +7,6 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -18,10 +17,11 @@ import numpy.typing as npt
 
 from sordino.mechanisms.choose.accuracy import Accuracy, Question, by_flips
 from sordino.mechanisms.choose.candidates import check_distinct, is_from_data
-from sordino.mechanisms.choose.labels import is_table, plain
 from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
-from sordino.mechanisms.choose.scores import Terms
+from sordino.mechanisms.choose.scores import is_table, plain
+from sordino.mechanisms.choose.terms import Terms
 from sordino.numbers.balls import Ball, ball, is_positive
+from sordino.numbers.columns import Door, as_doubles, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -37,7 +37,12 @@ _HALVINGS = 40  # of a gap, to find it by doubles
 _MARGIN = Fraction(1, 1 << 20)  # what is added before it is certified
 _BIDS = "the prices {0}; list the prices without looking at the bids"
 _MISSING = "some bids are missing; leave them out"
-_ABSENT = {"NoneType", "NAType", "NaTType"}
+BIDS = Door(
+    rule="bids must be a list of numbers, not {0}",
+    shape="bids must be a list of numbers, not {0}",
+    missing=_MISSING,
+    masked="bids must not be masked; leave out those that are missing",
+)
 _UNITS = "units must be a positive whole number of items for sale, or math.inf for no limit"
 
 
@@ -245,21 +250,7 @@ def _as_list(prices: Any) -> list[Any]:
 
 def _as_doubles(bids: Any) -> npt.NDArray[np.float64]:
     """Return bids as the nearest doubles, which keeps their order."""
-    if isinstance(bids, np.ma.MaskedArray):
-        raise TypeError("bids must not be masked; leave out those that are missing")
-    offered = np.asarray(bids)
-    kind = offered.dtype.kind if offered.size else "f"
-    if kind == "O" and offered.ndim == 1:
-        kinds = set(map(type, offered.tolist()))
-        if any(kind.__name__ in _ABSENT for kind in kinds):
-            raise ValueError(_MISSING)
-        kind = "f" if kinds <= {int, float, Decimal, Fraction} else kind
-    if offered.ndim != 1 or kind not in "iuf":
-        raise TypeError("bids must be a list of numbers")
-    try:
-        return offered.astype(np.float64)
-    except OverflowError:  # an integer beyond the doubles reaches every price
-        return np.array([_double(bid) for bid in offered.tolist()])
+    return as_doubles(read_numbers(BIDS, bids))
 
 
 def dearest(prices: Sequence[Fraction], highest_bid: Number | None) -> Fraction:
@@ -271,10 +262,3 @@ def dearest(prices: Sequence[Fraction], highest_bid: Number | None) -> Fraction:
     if not within:
         raise ValueError("highest_bid is below every price, so nothing could be sold")
     return max(within)
-
-
-def _double(bid: Any) -> float:
-    try:
-        return float(bid)
-    except OverflowError:
-        return math.inf if bid > 0 else -math.inf

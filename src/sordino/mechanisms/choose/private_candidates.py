@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from sordino.mechanisms.choose.scores import exact_score
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, brief, is_integer, positive, probability, written
+from sordino.numbers.rational import Number, brief, is_integer, positive, probability
 from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
@@ -43,7 +44,7 @@ _LEAST_LOG = -300.0  # of gamma: about 1e-130
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class BestOf:
+class BestOf(Mechanism):
     """Run something private a random number of times and keep the result with the best score.
 
     ``loss`` is what each run costs: a Loss, or a value that has one. The number of runs is drawn
@@ -101,46 +102,34 @@ class BestOf:
             mean = _read_runs("expected_runs", expected_runs, 0)
         else:
             share = _read_share(shape, expected_runs, gamma)
-        keep = object.__setattr__
-        keep(self, "each", each)
-        keep(self, "distribution", distribution)
-        keep(self, "eta", shape)
-        keep(self, "gamma", share)
-        keep(self, "delta", slack)
-        keep(self, "_mean", mean)
         if shape is None or share is None:
             assert mean is not None  # noqa: S101 - read above
-            keep(self, "expected_runs", up_as_printed(mean))
-            loss = _poisson_loss(each, mean, slack)
+            runs, total = up_as_printed(mean), _poisson_loss(each, mean, slack)
         else:
-            keep(self, "expected_runs", mean_runs(eta=shape, gamma=share))
-            loss = _binomial_loss(each, shape, share, slack)
-        keep(self, "loss", loss if each.neighbours is None else loss.under(each.neighbours))
+            runs = mean_runs(eta=shape, gamma=share)
+            total = _binomial_loss(each, shape, share, slack)
+        fill(
+            self,
+            each=each,
+            distribution=distribution,
+            eta=shape,
+            gamma=share,
+            delta=slack,
+            expected_runs=runs,
+            loss=total if each.neighbours is None else total.under(each.neighbours),
+            _mean=mean,
+        )
 
-    def __repr__(self) -> str:
-        words = [f"loss={self.each!r}"]
-        if self._mean is not None:
-            words.append(f"expected_runs={written(self._mean)}")
-        elif self.gamma is not None:
-            words.append(f"gamma={written(self.gamma)}")
-        if self.distribution != "geometric":
-            words.append(f"distribution={self.distribution!r}")
-        if self.distribution == "negative_binomial" and self.eta is not None:
-            words.append(f"eta={written(self.eta)}")
-        if self.delta is not None:
-            words.append(f"delta={written(self.delta)}")
-        return f"BestOf({', '.join(words)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        words: dict[str, Any] = {
+    def _arguments(self) -> dict[str, Any]:
+        given = {
             "loss": self.each,
             "expected_runs": self._mean,
             "gamma": self.gamma,
-            "distribution": self.distribution,
+            "distribution": None if self.distribution == "geometric" else self.distribution,
             "eta": self.eta if self.distribution == "negative_binomial" else None,
             "delta": self.delta,
         }
-        return partial(BestOf, **words), ()
+        return {name: value for name, value in given.items() if value is not None}
 
     def release(
         self, run: Callable[[], Any], score: Callable[[Any], Any] | None = None

@@ -5,39 +5,187 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Number as AnyNumber
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.additive import as_array, written_real
-from sordino.mechanisms.choose.labels import ROWS, counts_rows, labels_of
-from sordino.numbers.rational import Integer, Number, brief, covering, is_integer, positive, written
+from sordino.mechanisms.choose.domains import Domain
+from sordino.numbers.columns import (
+    Door,
+    as_int64,
+    check_kind,
+    is_number,
+    kinds_of,
+    number_of,
+    read_numbers,
+)
+from sordino.numbers.rational import (
+    Integer,
+    Number,
+    is_integer,
+)
 from sordino.privacy.theorems.arguments import read_signed
 from sordino.randomness.selection import EachLevels, Floats, Found, Integers, Levels, array_levels
+
+Names: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"  # all candidates, in a public order
+
+ROWS = "for raw rows count them first, as with collections.Counter(rows)"
+_NUMBERS = (AnyNumber, np.number, np.bool_)
+_STRANGER = "scores name something that is not among the candidates"
+_NEVER = "and never add a candidate because the data has it"
+
+
+def labels_of(given: Any) -> Any:
+    """Return the index of a pandas Series, the keys of a mapping, or None."""
+    if isinstance(given, Mapping):
+        return given.keys()
+    index = getattr(given, "index", None)
+    return index if hasattr(given, "to_numpy") and hasattr(index, "tolist") else None
+
+
+def as_mapping(what: str, given: Any, candidates: Any = None) -> Mapping[Any, Any] | None:
+    """Return numbers that have names of their own as a mapping; None if they only have an order.
+
+    The labels 0, 1, ... that pandas gives to rows without names are no names, unless there are
+    numbers among the candidates. So the candidates decide, which are public, and not which labels
+    the data have left over.
+    """
+    if isinstance(given, Mapping):
+        return given
+    labels = labels_of(given)
+    if labels is None or (counts_rows(labels) and not _has_numbers(candidates)):
+        return None
+    found = dict(zip(labels.tolist(), given.to_numpy().tolist(), strict=True))
+    if len(found) != len(given):
+        raise ValueError(
+            f"a candidate is named twice in {what}; every candidate must be there once"
+        )
+    return found
+
+
+def in_order(what: str, given: Any, names: Names) -> list[Any]:
+    """Return one public number for each candidate: by name if they have names, else as they come.
+
+    >>> in_order("base", {"b": 2, "a": 1}, ["a", "b"]), in_order("base", [2, 1], ["a", "b"])
+    ([1, 2], [2, 1])
+    """
+    named = as_mapping(what, given, names)
+    if named is None:
+        found = in_row(what, given)
+    elif named.keys() == known_names(names):
+        found = [named[name] for name in names]
+    else:
+        raise ValueError(f"{what} must name every candidate, and nothing else")
+    if len(found) != len(names):
+        raise ValueError(f"{what} must have one number for {each_of(len(names))}, got {len(found)}")
+    return found
+
+
+def in_row(what: str, given: Any) -> list[Any]:
+    """Return numbers that go by the order of the candidates; refuse what has names or no order."""
+    rule = f"{what} must be a list in the order of the candidates, got"
+    labels = labels_of(given)
+    if isinstance(given, str | bytes | Mapping | MappingView | Set) or is_table(given):
+        raise TypeError(f"{rule} a value of type {type(given).__name__}")
+    if labels is not None and not counts_rows(labels):
+        raise TypeError(
+            f"{rule} a {type(given).__name__} with labels; put it into that order and give its "
+            "values, as with .tolist()"
+        )
+    try:
+        return list(given)
+    except TypeError:
+        raise TypeError(f"{rule} a value of type {type(given).__name__}") from None
+
+
+def known_names(names: Names) -> set[Any]:
+    """Return the candidates as a set, to look names up."""
+    try:
+        return set(names)
+    except TypeError:
+        raise TypeError(
+            "candidates that are called by name must be hashable, such as tuples"
+        ) from None
+
+
+def stranger(candidates: Names, named: Mapping[Any, Any], how: str = "") -> ValueError:
+    """Return the error for a name that is no candidate; of names it tells the type only."""
+    ours = {type(plain(name)).__name__ for name in candidates}
+    theirs = {type(name).__name__ for name in named}
+    if len(ours) == len(theirs) == 1 and ours != theirs:
+        return ValueError(
+            f"{_STRANGER}: candidates are of type {ours.pop()}, scores are named by "
+            f"{theirs.pop()}; give both the same type"
+        )
+    return ValueError(f"{_STRANGER}; leave it out, {how}{_NEVER}")
+
+
+ROW_NUMBERS = (
+    f"{_STRANGER}: its labels 0, 1, ... are names because there are numbers among the candidates; "
+    "give a plain list in the order of the candidates, as with .tolist()"
+)
+
+
+def plain(candidate: Any) -> Any:
+    """Return a numpy scalar as the Python object it stands for, anything else as it is."""
+    return candidate.item() if isinstance(candidate, np.generic) else candidate
+
+
+def each_of(many: int) -> str:
+    """Say how many candidates there are, in a sentence about each of them.
+
+    >>> each_of(1), each_of(4)
+    ('the only candidate', 'each of 4 candidates')
+    """
+    return "the only candidate" if many == 1 else f"each of {many} candidates"
+
+
+def is_table(given: Any) -> bool:
+    """Tell whether something has columns, as the tables of pandas, polars and pyarrow have."""
+    return hasattr(type(given), "columns")
+
+
+def counts_rows(labels: Any) -> bool:
+    """Tell whether labels are the numbers 0, 1, ... that pandas gives to rows without names."""
+    return type(labels).__name__ == "RangeIndex" and (labels.start, labels.step) == (0, 1)
+
+
+def _has_numbers(candidates: Any) -> bool:
+    """Tell whether a number is among the candidates, of any type that equals a label."""
+    if isinstance(candidates, range):
+        return True
+    if isinstance(candidates, Domain):
+        return isinstance(candidates.member(0), AnyNumber)
+    if isinstance(candidates, np.ndarray) and candidates.dtype.kind != "O":
+        return candidates.dtype.kind in "biufc"
+    return candidates is not None and any(
+        isinstance(candidate, AnyNumber | np.generic)
+        and not isinstance(candidate, np.str_ | np.bytes_)
+        for candidate in candidates
+    )
+
 
 # One-dimensional int64, uint64 or float64; or exact numbers one by one.
 Scores: TypeAlias = "npt.NDArray[Any] | list[Fraction]"
 
-_RULE = "scores must be a sequence of finite numbers, one for each candidate"
 _NOT_FINITE = "scores must be finite, and some are infinite or not a number"
 _EMPTY = "there is no candidate to choose: scores are empty"
 _BEYOND = Fraction(1 << 1000)  # no weight is larger than exp of minus this, for a larger exponent
 _LONGEST = 1 << 12  # bits of an exact score
-_KINDS = {
-    "U": "strings",
-    "S": "bytes",
-    "b": "booleans",
-    "M": "dates",
-    "m": "durations",
-    "c": "complex numbers",
-    "f": "long doubles",
-}
-_LONG = "a score has more digits than can be worked with; round the scores"
+_RULE = "scores must be a sequence of finite numbers, one for each candidate, got {0}"
+SCORES = Door(
+    rule=_RULE,
+    shape=_RULE,
+    missing="scores must be finite, and some are missing",
+    entry="a score of type {0}",
+    reads_extended=True,
+    texts=f"; {ROWS}",
+)
 
 
 def read_scores(scores: object, *, others: int = 0) -> Scores:
@@ -45,6 +193,19 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
 
     There may be none at all if there are other candidates, which are not listed.
     """
+    row = read_row(scores)
+    if row.size == 0:
+        if not others:
+            raise ValueError(_EMPTY)
+        return np.empty(0, dtype=np.int64)
+    if row.dtype.kind == "O" or row.dtype.itemsize > 8:
+        return _of_objects(row)
+    kind = np.float64 if row.dtype.kind == "f" else np.int64
+    return np.ascontiguousarray(row, dtype=np.uint64 if row.dtype == np.uint64 else kind)
+
+
+def read_row(scores: object) -> npt.NDArray[Any]:
+    """Return scores as numbers in the order of the candidates; refuse what has another order."""
     if isinstance(scores, MappingView | Set):
         raise TypeError(
             "scores must be a list in the order of the candidates, and "
@@ -56,20 +217,7 @@ def read_scores(scores: object, *, others: int = 0) -> Scores:
             "scores have labels, whose order the data may have decided; give them to choose "
             "together with the candidates, or put them into the order of the candidates, .tolist()"
         )
-    listed = list(scores) if isinstance(scores, Iterator) else scores
-    if not isinstance(listed, list | tuple):
-        listed = _unwrapped(listed)
-    if len(listed) == 0:
-        if not others:
-            raise ValueError(_EMPTY)
-        return np.empty(0, dtype=np.int64)
-    if isinstance(listed, np.ndarray):
-        return _read_array(listed)
-    return (
-        _read_array(np.asarray(listed))
-        if _all_alike(listed)
-        else _as_array(map(exact_score, listed))
-    )
+    return read_numbers(SCORES, list(scores) if isinstance(scores, Iterator) else scores)
 
 
 def one_by_one(scores: Scores) -> list[Fraction]:
@@ -122,17 +270,18 @@ def read_others(others: Integer, default_score: Number) -> tuple[int, Fraction]:
 
 def read_default(default_score: Number) -> Fraction:
     """Read the score of those that have none of their own, as exactly the number it is."""
-    try:
-        return exact_score(default_score)
-    except TypeError:
+    if not is_number(type(default_score)):
         raise TypeError(
             f"default_score must be a finite number, got a value of type "
             f"{type(default_score).__name__}"
-        ) from None
-    except ValueError as error:
-        if str(error) == _LONG:
-            raise ValueError("default_score has more digits than can be worked with") from None
+        )
+    try:
+        exact = _within_reach(default_score)
+    except ValueError:
         raise ValueError(f"default_score must be a finite number, got {default_score}") from None
+    if exact is None:
+        raise ValueError("default_score has more digits than can be worked with")
+    return exact
 
 
 class ExactLevels:
@@ -177,63 +326,36 @@ class WithOthers:
         return self._levels.find(level, rank)
 
 
-def _unwrapped(scores: Any) -> npt.NDArray[Any] | list[Any]:
-    """Return anything that numpy reads as a row, as an array; as a list if it holds objects."""
-    if isinstance(scores, str | bytes | dict | set | frozenset | np.ma.MaskedArray):
-        raise TypeError(f"{_RULE}, got a value of type {type(scores).__name__}")
-    try:
-        array = np.asarray(scores)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{_RULE}, got a value of type {type(scores).__name__}") from None
-    if array.ndim == 0:
-        raise TypeError(f"{_RULE}, got a value of type {type(scores).__name__}")
-    if array.ndim != 1:
-        raise ValueError(f"{_RULE}, got an array of {array.ndim} dimensions")
-    return array.tolist() if array.dtype.kind == "O" else array
-
-
-def _all_alike(scores: Sequence[Any]) -> bool:
-    """Tell whether an array holds all of these without rounding any."""
-    kinds = set(map(type, scores))
-    if kinds == {int}:
-        return bool(min(scores) >= -(1 << 63) and max(scores) < 1 << 63)
-    return len(kinds) == 1 and (kinds == {float} or issubclass(kinds.pop(), np.generic))
-
-
-def _read_array(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if scores.dtype.kind not in "iuf" or scores.dtype.itemsize > 8:
-        hint = f"; {ROWS}" if scores.dtype.kind == "U" else ""
-        raise TypeError(
-            f"{_RULE}, got an array of {_KINDS.get(scores.dtype.kind, 'other things')}{hint}"
-        )
-    kind: type[np.generic] = np.float64 if scores.dtype.kind == "f" else np.int64
-    if scores.dtype == np.uint64:
-        kind = np.uint64
-    return np.ascontiguousarray(scores, dtype=kind)
-
-
 def exact_score(score: object) -> Fraction:
     """Return a score as exactly the number it is."""
-    if isinstance(score, bool | np.bool_) or not isinstance(
-        score, int | float | Fraction | Decimal | np.integer | np.floating
-    ):
-        hint = f"; {ROWS}" if isinstance(score, str) else ""
-        raise TypeError(f"{_RULE}, got a score of type {type(score).__name__}{hint}")
-    if isinstance(score, Decimal) and score.is_finite() and abs(score.adjusted()) > _LONGEST:
-        raise ValueError(_LONG)  # before it is written out, which takes a while
-    try:
-        above, below = score.as_integer_ratio() if not isinstance(score, np.integer) else (score, 1)
-    except (ValueError, OverflowError):
-        raise ValueError(_NOT_FINITE) from None
-    exact = Fraction(int(above), int(below))
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _LONGEST:
-        raise ValueError(_LONG)
+    check_kind(SCORES, type(score))
+    exact = _within_reach(score)
+    if exact is None:
+        raise ValueError("a score has more digits than can be worked with; round the scores")
     return exact
 
 
-def _as_array(exact: Iterable[Fraction]) -> Scores:
-    """Return whole numbers that fit 64 bits as an array."""
-    scores = list(exact)
+def _within_reach(score: Any) -> Fraction | None:
+    """Return a number exactly, or None if it has too many digits; refuse what is not finite."""
+    if isinstance(score, Decimal) and score.is_finite() and abs(score.adjusted()) > _LONGEST:
+        return None  # before it is written out, which takes a while
+    number = number_of(score)
+    if number is None or isinstance(number, float):
+        raise ValueError(_NOT_FINITE)
+    exact = Fraction(number)
+    bits = max(exact.numerator.bit_length(), exact.denominator.bit_length())
+    return exact if bits <= _LONGEST else None
+
+
+def _of_objects(row: npt.NDArray[Any]) -> Scores:
+    """Return doubles, and whole numbers that fit 64 bits, as an array, and others as fractions."""
+    kinds = kinds_of(row)
+    if all(issubclass(kind, float | np.float32 | np.float16) for kind in kinds):
+        return row.astype(np.float64)
+    whole = as_int64(row) if all(issubclass(kind, int | np.integer) for kind in kinds) else None
+    if whole is not None:
+        return whole
+    scores = [exact_score(score) for score in row.tolist()]
     if all(score.denominator == 1 and abs(score.numerator) >> 63 == 0 for score in scores):
         return np.array([score.numerator for score in scores], dtype=np.int64)
     return scores
@@ -244,10 +366,16 @@ def _nearest(x: Fraction) -> float:
     return float(min(_BEYOND, x))
 
 
-_COLUMN = "values must be a list or a column of numbers, got {0}"
 _DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
-_DATE_NAMES = {kind.__name__ for kind in _DATES} | {"datetime", "Timestamp", "Timedelta"}
 _DAYS = "turn dates into numbers, such as (d - START).dt.days"
+VALUES = Door(
+    rule="values must be numbers, not {0}",
+    shape="values must be a list or a column of numbers, got {0}",
+    missing="some values are missing; fill them in or leave them out before the release",
+    booleans="values must be numbers, not booleans; "
+    "turn them into 0 and 1 with int(...) or .astype(int)",
+    dates=f"; {_DAYS}",
+)
 
 
 def read_finite(name: str, value: object, *, rule: str = "a finite number") -> Fraction:
@@ -271,107 +399,6 @@ def read_finite(name: str, value: object, *, rule: str = "a finite number") -> F
             f"{name} must be {rule}, got {str(value).lower().replace('infinity', 'inf')}"
         )
     return read_signed(name, value)
-
-
-def read_column(values: object) -> npt.NDArray[Any]:
-    """Read a row of numbers: integers, doubles, or objects that are numbers of several types.
-
-    Guarantee: none by itself; messages speak of types and never of contents.
-    """
-    try:
-        array = as_array(values)
-    except TypeError as error:
-        raise TypeError(_said_of_values(str(error))) from None
-    if array is None or array.ndim != 1:
-        shown = f"an array of {array.ndim} dimensions" if array is not None else None
-        raise TypeError(_COLUMN.format(shown or f"a value of type {type(values).__name__}"))
-    return array
-
-
-def _said_of_values(said: str) -> str:
-    """Turn what is said of releases with noise into what helps somebody who has a column."""
-    said = said.replace("release takes", "values must be").replace(" or arrays of numbers", "")
-    if said.endswith("one by one"):  # releasing row by row does not help here
-        said = said.partition(";")[0]
-    return f"{said}; {_DAYS}" if said.split()[-1] in _DATE_NAMES else said
-
-
-# Between these rates the exponents of scores fit the arithmetic of the draws.
-_SMALLEST_RATE, _LARGEST_RATE = Fraction(1, 1 << 256), Fraction(1 << 256)
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Terms:
-    """How far one unit moves the scores, and the epsilon of one choice.
-
-    ``spread`` is how much more one score can move than another: twice the sensitivity, or the
-    sensitivity itself if all scores move the same way. ``rate`` is epsilon / spread, what a score
-    is multiplied with.
-
-    >>> (
-    ...     Terms(sensitivity=1, epsilon=0.5).rate,
-    ...     Terms(sensitivity=1, epsilon=0.5, monotone=True).rate,
-    ... )
-    (Fraction(1, 4), Fraction(1, 2))
-    """
-
-    sensitivity: Fraction
-    epsilon: Fraction
-    spread: Fraction
-    whole: bool
-    rate: Fraction = field(compare=False)
-
-    def __init__(
-        self,
-        *,
-        sensitivity: Number,
-        epsilon: Number,
-        monotone: bool = False,
-        spread: Number | None = None,
-    ) -> None:
-        price = positive("epsilon", epsilon)
-        length = covering("sensitivity", sensitivity)
-        whole = is_integer(sensitivity) and (spread is None or is_integer(spread))
-        if spread is None:
-            wide = length if read_flag("monotone", monotone) else 2 * length
-        elif monotone:
-            raise ValueError("state either monotone=True or a spread, not both")
-        else:
-            wide = covering("spread", spread)
-        if wide > 2 * length:
-            raise ValueError(
-                f"spread must be at most twice the sensitivity, which is {brief(2 * length)}, "
-                f"got {brief(wide)}"
-            )
-        rate = price / wide
-        if not _SMALLEST_RATE <= rate <= _LARGEST_RATE:
-            side = "small" if rate < _SMALLEST_RATE else "large"
-            raise ValueError(
-                f"epsilon is too {side} for a sensitivity of {brief(length)}, got {brief(price)}"
-            )
-        for name, value in (
-            ("sensitivity", length),
-            ("epsilon", price),
-            ("spread", wide),
-            ("whole", whole),
-            ("rate", rate),
-        ):
-            object.__setattr__(self, name, value)
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the spread is that of scores that all move the same way."""
-        return self.spread == self.sensitivity
-
-    def __str__(self) -> str:
-        """The arguments as a user would type them, without those that have their default."""
-        number = written if self.whole else written_real
-        text = f"sensitivity={number(self.sensitivity)}, epsilon={written(self.epsilon)}"
-        if self.monotone:
-            return f"{text}, monotone=True"
-        if self.spread != 2 * self.sensitivity:
-            return f"{text}, spread={number(self.spread)}"
-        return text
 
 
 def read_flag(name: str, value: object) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Set, Sized
+from collections.abc import Mapping, Sequence, Set
 from threading import Lock
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -82,10 +82,10 @@ class Stream:
         Guarantee: nothing is released.
         """
         self._check_process()
-        array = None if isinstance(scores, Sized) and len(scores) == 0 else score_block(scores)
-        if candidates is not None and len(candidates) != (0 if array is None else array.size):
+        array = score_block(scores, others=1)  # a chunk may be empty
+        if candidates is not None and len(candidates) != array.size:
             raise ValueError("a chunk needs as many candidates as scores")
-        if array is not None:
+        if array.size:
             with self._lock:  # two threads must not both be the next chunk
                 self._add(array, candidates)
         else:
@@ -181,12 +181,13 @@ def open_stream(kind: Kind, rate: Number, k: Integer = 1) -> Stream:
     return Stream(Race(_NOISES[kind], factor, many))
 
 
-def score_block(scores: object) -> Array:
+def score_block(scores: object, *, others: int = 0) -> Array:
     """Return scores as an array that a race takes: int64, uint64, float64 or exact fractions."""
-    read = read_scores(scores)
-    if isinstance(read, list):
-        exact = np.empty(len(read), dtype=object)
-        exact[:] = read
+    block = read_scores(scores, others=others)
+    if isinstance(block, list):
+        exact = np.empty(len(block), dtype=object)
+        exact[:] = block
         return exact
-    best_of_array(read)  # refuses what is not finite
-    return read
+    if block.size:
+        best_of_array(block)  # refuses what is not finite
+    return block

@@ -13,10 +13,11 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.additive import written_real
 from sordino.mechanisms.choose.candidates import read_slate
-from sordino.mechanisms.choose.scores import Terms, read_flag
+from sordino.mechanisms.choose.scores import read_flag
 from sordino.mechanisms.choose.stream import Stream, score_block
+from sordino.mechanisms.choose.terms import Choice, Terms
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
 from sordino.numbers.rational import (
     LARGEST_BITS,
@@ -30,6 +31,7 @@ from sordino.numbers.rational import (
     positive_whole,
     probability_or_zero,
     written,
+    written_real,
 )
 from sordino.numbers.rounding import reading
 from sordino.privacy.bounded_range import BoundedRange
@@ -114,16 +116,18 @@ class JointTopK:
             raise ValueError(
                 f"epsilon is too {side} for a sensitivity of {brief(length)}, got {brief(price)}"
             )
-        keep = object.__setattr__
-        keep(self, "k", positive_whole("k", k))
-        keep(self, "epsilon", price)
-        keep(self, "neighbours", RELATIONS[RELATIONS.index(neighbours)])  # the plain word
-        keep(self, "votes", votes)
-        keep(self, "sensitivity", length)
-        keep(self, "spread", spread)
-        keep(self, "rate", rate)
-        keep(self, "loss", single(BoundedRange(epsilon=price)).under(neighbours))
-        keep(self, "_whole", is_integer(sensitivity))
+        fill(
+            self,
+            k=positive_whole("k", k),
+            epsilon=price,
+            neighbours=RELATIONS[RELATIONS.index(neighbours)],  # the plain word
+            votes=votes,
+            sensitivity=length,
+            spread=spread,
+            rate=rate,
+            loss=single(BoundedRange(epsilon=price)).under(neighbours),
+            _whole=is_integer(sensitivity),
+        )
 
     def __repr__(self) -> str:
         text = f"k={self.k}, epsilon={written(self.epsilon)}, neighbours={self.neighbours!r}"
@@ -222,7 +226,7 @@ _FARTHEST = 2.0**60  # scales behind the k-th best: as good as never
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopK:
+class TopK(Choice):
     """The k candidates with the largest scores, in order, each chosen with its share of epsilon.
 
     The first is chosen by an exponential mechanism, the second by another one among the rest, and
@@ -255,7 +259,6 @@ class TopK:
     terms: Terms
     delta: Fraction
     step: Fraction = field(compare=False)
-    rate: Fraction = field(compare=False)
     loss: Loss = field(compare=False)
 
     def __init__(
@@ -272,37 +275,17 @@ class TopK:
         terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
         slack = probability_or_zero("delta", delta)
         step = _largest_step(many, terms.epsilon, slack)
-        keep = object.__setattr__
-        keep(self, "k", many)
-        keep(self, "terms", terms)
-        keep(self, "delta", slack)
-        keep(self, "step", step)
-        keep(self, "rate", step / terms.spread)
-        keep(self, "loss", many * single(BoundedRange(epsilon=step)))
+        loss = many * single(BoundedRange(epsilon=step))
+        fill(self, k=many, terms=terms, delta=slack, step=step, loss=loss)
 
     def __repr__(self) -> str:
         slack = f", delta={written(self.delta)}" if self.delta else ""
         return f"TopK(k={self.k}, {self.terms}{slack})"
 
     @property
-    def sensitivity(self) -> Fraction:
-        """How far one unit can move any score."""
-        return self.terms.sensitivity
-
-    @property
-    def epsilon(self) -> Fraction:
-        """What all k choices cost together."""
-        return self.terms.epsilon
-
-    @property
-    def spread(self) -> Fraction:
-        """How much more one unit can move one score than another."""
-        return self.terms.spread
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the spread is that of scores that all move the same way."""
-        return self.terms.monotone
+    def rate(self) -> Fraction:
+        """What scores are multiplied with: step / spread."""
+        return self.step / self.terms.spread
 
     def release(self, scores: object) -> list[int]:
         """Return the indices of k different candidates, best first."""

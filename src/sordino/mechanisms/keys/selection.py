@@ -23,7 +23,9 @@ from sordino.mechanisms.keys.optimal import (
     Threshold,
     least_threshold,
 )
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
+from sordino.numbers.columns import Door, read_whole
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -32,7 +34,6 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability,
-    written,
 )
 from sordino.privacy import losses
 from sordino.privacy.calibrate import least
@@ -105,6 +106,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 _METHODS = ("optimal", "laplace", "gaussian")
 _DIGITS = 64  # bits of the delta of one key
 _COUNTS = "counts must be one column of whole numbers that are not negative"
+COUNTS = Door(rule=_COUNTS, shape=_COUNTS, missing=_COUNTS)
 _LEAST_LOSS = Fraction(1, 2**40)
 _MANY = 2**62  # a larger count is taken for this one
 
@@ -120,7 +122,7 @@ class Selected(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class KeySelection:
+class KeySelection(Mechanism):
     """Keep keys that enough units have, so that no single unit can put a key on the list.
 
     A unit has at most ``groups`` keys and is counted once for each of them; contributions must have
@@ -184,18 +186,20 @@ class KeySelection:
         if isinstance(rule, Threshold) and isinstance(rule.noise, GaussianNoise):
             noise = _moved(rule.noise.variance, moves)
             composed = _composed(noise, rule, most).under(relation.value)
-        keep = object.__setattr__
-        keep(self, "epsilon", price)
-        keep(self, "delta", slack)
-        keep(self, "groups", most)
-        keep(self, "method", method)
-        keep(self, "neighbours", relation)
-        keep(self, "moves", moves)
-        keep(self, "threshold", None if isinstance(rule, OptimalLaw) else rule.least)
-        keep(self, "loss", loss)
-        keep(self, "composed", composed)
-        keep(self, "noise", noise)
-        keep(self, "_rule", rule)
+        fill(
+            self,
+            epsilon=price,
+            delta=slack,
+            groups=most,
+            method=method,
+            neighbours=relation,
+            moves=moves,
+            threshold=None if isinstance(rule, OptimalLaw) else rule.least,
+            loss=loss,
+            composed=composed,
+            noise=noise,
+            _rule=rule,
+        )
 
     def _arguments(self) -> dict[str, Any]:
         given = {
@@ -206,16 +210,6 @@ class KeySelection:
             "neighbours": str(self.neighbours),
         }
         return {name: value for name, value in given.items() if value is not None}
-
-    def __repr__(self) -> str:
-        parts = [
-            f"{name}={value!r}" if isinstance(value, str) else f"{name}={written(Fraction(value))}"
-            for name, value in self._arguments().items()
-        ]
-        return f"KeySelection({', '.join(parts)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _make, (self._arguments(),)
 
     def release(self, counts: object) -> Any:
         """Decide for each key, given by how many units have it, whether it is kept.
@@ -398,13 +392,13 @@ def share_of(delta: Fraction, moves: int) -> Fraction:
 
 
 def _read_counts(counts: object) -> Integers:
-    array = np.asarray(counts)
-    if array.ndim == 1 and array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or isinstance(counts, np.ma.MaskedArray):
-        raise TypeError(_COUNTS)
+    array = read_whole(COUNTS, counts)
     if (array < 0).any():
         raise ValueError(_COUNTS)
+    if array.dtype.kind == "O":
+        return np.array([min(count, _MANY) for count in array.tolist()], dtype=np.int64)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
     most = min(_MANY, np.iinfo(array.dtype).max)
     numbers: Integers = np.minimum(array, array.dtype.type(most)).astype(np.int64)
     return numbers
@@ -416,7 +410,3 @@ def _out_of_range(epsilon: Fraction, *, wide: bool) -> ValueError:
         f"epsilon is too {side}, got {brief(epsilon)}; "
         "noise is drawn at scales from 2**-20 to 2**50"
     )
-
-
-def _make(arguments: dict[str, Any]) -> KeySelection:
-    return KeySelection(**arguments)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.mechanisms.smooth.noise import (
     NO_TEXTBOOK,
     CauchyNoise,
@@ -28,12 +28,11 @@ from sordino.numbers.rational import (
     is_integer,
     positive,
     probability_or_zero,
-    written,
 )
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
 from sordino.randomness.entropy import system
-from sordino.randomness.reals import rounded
+from sordino.randomness.tables import rounded
 from sordino.sensitivity.arguments import read_bounds
 from sordino.sensitivity.order_statistics import LEAST_BETA
 
@@ -59,7 +58,7 @@ _NAMES: dict[str, type[Noise]] = {
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Smooth:
+class Smooth(Mechanism):
     """Noise of the width ``scale_factor`` times a smooth bound of the local sensitivity.
 
     ``noise`` is "cauchy", "lomax", "power", "student" or "laplace", or one of CauchyNoise,
@@ -127,44 +126,34 @@ class Smooth:
             factor = law.factor(epsilon=price, delta=slack, beta=_fast_enough(rate))
         else:
             raise ValueError(f"calibration must be 'exact' or 'nissim', got {calibration!r}")
-        keep = object.__setattr__
-        keep(self, "noise", law)
-        keep(self, "epsilon", price)
-        keep(self, "delta", slack)
-        keep(self, "beta", rate)
-        keep(self, "calibration", calibration)
-        keep(self, "step", positive("step", step))
-        keep(self, "floor", self.step if floor is None else positive("floor", floor))
-        keep(self, "bounds", None if bounds is None else _ends(bounds))
-        keep(self, "scale_factor", factor)
+        grid = positive("step", step)
         leaf = Approximate(epsilon=price, delta=slack) if slack else Pure(epsilon=price)
-        keep(self, "loss", single(leaf).under("replace_one"))
-
-    def __repr__(self) -> str:
-        parts = [f"noise={self.noise!r}", f"epsilon={written(self.epsilon)}"]
-        if self.delta:
-            parts.append(f"delta={written(self.delta)}")
-        parts.append(f"beta={written(self.beta)}")
-        if self.calibration != "exact":
-            parts.append(f"calibration={self.calibration!r}")
-        parts += [f"step={written(self.step)}", f"floor={written(self.floor)}"]
-        if self.bounds is not None:
-            parts.append(f"bounds={self.bounds!r}")
-        return f"Smooth({', '.join(parts)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        again = partial(
-            Smooth,
-            noise=self.noise,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            beta=self.beta,
-            calibration=self.calibration,
-            step=self.step,
-            floor=self.floor,
-            bounds=self.bounds,
+        fill(
+            self,
+            noise=law,
+            epsilon=price,
+            delta=slack,
+            beta=rate,
+            calibration=calibration,
+            step=grid,
+            floor=grid if floor is None else positive("floor", floor),
+            bounds=None if bounds is None else _ends(bounds),
+            scale_factor=factor,
+            loss=single(leaf).under("replace_one"),
         )
-        return again, ()
+
+    def _arguments(self) -> dict[str, Any]:
+        given = {
+            "noise": self.noise,
+            "epsilon": self.epsilon,
+            "delta": self.delta or None,
+            "beta": self.beta,
+            "calibration": None if self.calibration == "exact" else self.calibration,
+            "step": self.step,
+            "floor": self.floor,
+            "bounds": self.bounds,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     def release(self, value: object, smooth_bound: object) -> float:
         """Return the value with fresh noise, on the grid, as a double.

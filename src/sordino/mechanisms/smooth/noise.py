@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, pi, round_up
-from sordino.numbers.rational import Integer, Number, brief, positive, positive_whole, written
+from sordino.numbers.rational import Integer, Number, brief, positive, positive_whole
 from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.calibrate import least_double
 
@@ -266,7 +267,7 @@ _DEFAULT_SHAPE = 4
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class LomaxNoise:
+class LomaxNoise(Mechanism):
     """The law with density (a / 2) (1 + abs(z))**-(a + 1), where a is the ``shape``.
 
     It has a variance for a shape above 2, and comes close to Laplace noise for a large one. The
@@ -287,13 +288,10 @@ class LomaxNoise:
 
     def __init__(self, *, shape: Number | None = None) -> None:
         read = None if shape is None else positive("shape", shape)
-        object.__setattr__(self, "shape", read)
+        fill(self, shape=read)
 
-    def __repr__(self) -> str:
-        return f"LomaxNoise(shape={None if self.shape is None else written(self.shape)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _lomax, (self.shape,)
+    def _arguments(self) -> dict[str, Any]:
+        return {"shape": self.shape}
 
     @property
     def name(self) -> str:
@@ -339,15 +337,11 @@ class LomaxNoise:
         return self.shape
 
 
-def _lomax(shape: Number | None) -> LomaxNoise:
-    return LomaxNoise(shape=shape)
-
-
 _LEAST, _LARGEST = Fraction(101, 100), Fraction(1000)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PowerNoise:
+class PowerNoise(Mechanism):
     """The law with density proportional to 1 / (1 + abs(z)**gamma).
 
     A gamma of 2 is Cauchy noise. The mean of abs(z) is finite for a gamma above 2, the variance for
@@ -375,13 +369,10 @@ class PowerNoise:
         if not _LEAST <= read <= _LARGEST:
             rule = "gamma must be from 1.01 to 1000; from 1 down the density has no sum"
             raise ValueError(f"{rule}, got {brief(read)}")
-        object.__setattr__(self, "gamma", read)
+        fill(self, gamma=read)
 
-    def __repr__(self) -> str:
-        return f"PowerNoise(gamma={written(self.gamma)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _power, (self.gamma,)
+    def _arguments(self) -> dict[str, Any]:
+        return {"gamma": self.gamma}
 
     @property
     def name(self) -> str:
@@ -455,15 +446,11 @@ class PowerNoise:
         return two_sided(z, tail / 2)
 
 
-def _power(gamma: Number) -> PowerNoise:
-    return PowerNoise(gamma=gamma)
-
-
 _MOST_DEGREES = 1000
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class StudentNoise:
+class StudentNoise(Mechanism):
     """Student's t with d degrees of freedom: density of the form (1 + z**2 / d)**-((d + 1) / 2).
 
     It has a variance for d of at least 3, the default; with 1 it is Cauchy noise. Any beta below
@@ -485,13 +472,10 @@ class StudentNoise:
         read = positive_whole("degrees", degrees)
         if read > _MOST_DEGREES:
             raise ValueError(f"degrees must be at most {_MOST_DEGREES}")
-        object.__setattr__(self, "degrees", read)
+        fill(self, degrees=read)
 
-    def __repr__(self) -> str:
-        return f"StudentNoise(degrees={self.degrees})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _student, (self.degrees,)
+    def _arguments(self) -> dict[str, Any]:
+        return {"degrees": self.degrees}
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from sordino.mechanisms.smooth.mechanism import Calibration, NoiseName, Smooth
 from sordino.mechanisms.smooth.noise import Noise
 from sordino.numbers.rational import Integer, Number, finite, is_integer, positive
 from sordino.sensitivity import order_statistics as ranks
-from sordino.sensitivity import trimmed
 from sordino.sensitivity.arguments import read_bounds
 from sordino.sensitivity.order_statistics import read_beta, read_floor, read_values
 from sordino.sensitivity.smooth import (
@@ -26,6 +25,25 @@ from sordino.sensitivity.smooth import (
     local_triangles,
 )
 
+
+class NoiseShape(TypedDict, total=False):
+    """How the noise is made, as for Smooth: "cauchy" and "exact" unless something else is said.
+
+    Without a ``beta`` each noise chooses its own, and without a ``step`` the statistic does.
+    """
+
+    noise: NoiseName | Noise
+    beta: Number | None
+    calibration: Calibration
+    step: Number | None
+
+
+class Shape(NoiseShape, total=False):
+    """How the noise is made, with a ``floor`` of the smooth bound, which is the step by default."""
+
+    floor: Number | None
+
+
 _STEP_BITS = 30  # the default step is at most 2**-30 of the range, and more than half of that
 
 
@@ -35,12 +53,8 @@ def median(
     bounds: Range,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number | None = None,
-    floor: Number | None = None,
     clamp: bool = True,
+    **shape: Unpack[Shape],
 ) -> float:
     """Release the median of values clamped to public bounds; the lower of two middle ones.
 
@@ -57,10 +71,7 @@ def median(
         Numerics: exact; the smooth bound is rounded up in a way that keeps it smooth.
         Proof: docs/proofs/smooth.md.
     """
-    made = _mechanism(
-        bounds, clamp=clamp, noise=noise, epsilon=epsilon, delta=delta, beta=beta,
-        calibration=calibration, step=step, floor=floor,
-    )  # fmt: skip
+    made = _mechanism(bounds, clamp, epsilon, delta, shape)
     return _release_rank(made, values, ranks.middle, bounds)
 
 
@@ -71,19 +82,12 @@ def quantile(
     bounds: Range,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number | None = None,
-    floor: Number | None = None,
     clamp: bool = True,
+    **shape: Unpack[Shape],
 ) -> float:
     """Release the value of a public rank, from 1 for the least one."""
     place = ranks.at_rank(rank)
-    made = _mechanism(
-        bounds, clamp=clamp, noise=noise, epsilon=epsilon, delta=delta, beta=beta,
-        calibration=calibration, step=step, floor=floor,
-    )  # fmt: skip
+    made = _mechanism(bounds, clamp, epsilon, delta, shape)
     return _release_rank(made, values, place, bounds)
 
 
@@ -93,22 +97,15 @@ def maximum(
     bounds: Range,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number | None = None,
-    floor: Number | None = None,
     clamp: bool = True,
+    **shape: Unpack[Shape],
 ) -> float:
     """Release the largest value.
 
     One record can always raise it to the upper bound, so the noise is as wide as what is missing to
     that bound, and more: a bound far above the data makes this useless.
     """
-    made = _mechanism(
-        bounds, clamp=clamp, noise=noise, epsilon=epsilon, delta=delta, beta=beta,
-        calibration=calibration, step=step, floor=floor,
-    )  # fmt: skip
+    made = _mechanism(bounds, clamp, epsilon, delta, shape)
     return _release_rank(made, values, ranks.largest, bounds)
 
 
@@ -119,24 +116,17 @@ def trimmed_mean(
     bounds: Range,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number | None = None,
-    floor: Number | None = None,
     clamp: bool = True,
+    **shape: Unpack[Shape],
 ) -> float:
     """Release the mean of what is left without the ``trim`` least and the ``trim`` largest values.
 
     The default step is made for the range of the values; the mean of many records moves by much
     less, and a smaller ``step`` may be wanted.
     """
-    made = _mechanism(
-        bounds, clamp=clamp, noise=noise, epsilon=epsilon, delta=delta, beta=beta,
-        calibration=calibration, step=step, floor=floor,
-    )  # fmt: skip
+    made = _mechanism(bounds, clamp, epsilon, delta, shape)
     setting = ranks.read_setting(bounds, made.beta, made.floor)
-    return made.release(*trimmed.trimmed_mean(values, trim, setting))
+    return made.release(*ranks.trimmed_mean(values, trim, setting))
 
 
 def custom(
@@ -148,11 +138,7 @@ def custom(
     bounds: Range | None = None,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number | None = None,
-    floor: Number | None = None,
+    **shape: Unpack[Shape],
 ) -> float:
     """Release a user's own statistic, whose local sensitivity within k changes is local(k).
 
@@ -167,47 +153,28 @@ def custom(
         Numerics: as for median; the value must be exact, or its error be part of ``local``.
         Proof: docs/proofs/smooth.md, theorem 1.
     """
-    made = Smooth(
-        noise=noise,
-        epsilon=epsilon,
-        delta=delta,
-        beta=beta,
-        calibration=calibration,
-        step=default_step(positive("global_bound", global_bound)) if step is None else step,
-        floor=floor,
-        bounds=bounds,
-    )
+    made = _smooth(positive("global_bound", global_bound), epsilon, delta, bounds, shape)
     bound = from_local(
         local, beta=made.beta, global_bound=global_bound, floor=made.floor, records=records
     )
     return made.release(value, bound)
 
 
-def _mechanism(
-    bounds: Range,
-    *,
-    clamp: bool,
-    noise: NoiseName | Noise,
-    epsilon: Number,
-    delta: Number,
-    beta: Number | None,
-    calibration: Calibration,
-    step: Number | None,
-    floor: Number | None,
-) -> Smooth:
+def _mechanism(bounds: Range, clamp: bool, epsilon: Number, delta: Number, shape: Shape) -> Smooth:
     ends = read_bounds(bounds)
     if ends.width == 0:
         raise ValueError("bounds must be (low, high) with low below high")
-    return Smooth(
-        noise=noise,
-        epsilon=epsilon,
-        delta=delta,
-        beta=beta,
-        calibration=calibration,
-        step=default_step(ends.width) if step is None else step,
-        floor=floor,
-        bounds=bounds if clamp else None,
-    )
+    return _smooth(ends.width, epsilon, delta, bounds if clamp else None, shape)
+
+
+def _smooth(
+    span: Fraction, epsilon: Number, delta: Number, bounds: Range | None, shape: Shape
+) -> Smooth:
+    """Return the mechanism for a statistic that moves over a span."""
+    given: dict[str, Any] = dict(shape)
+    if given.get("step") is None:
+        given["step"] = default_step(span)
+    return Smooth(epsilon=epsilon, delta=delta, bounds=bounds, **given)
 
 
 def default_step(span: Fraction) -> Fraction:
@@ -234,10 +201,7 @@ def cluster_radii(
     largest: Number,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number | None = None,
+    **shape: Unpack[NoiseShape],
 ) -> list[float]:
     """Release how far from its centre each cluster reaches, without its ``trim`` farthest points.
 
@@ -271,12 +235,15 @@ def cluster_radii(
     parts = 2 if len(places) > 1 else 1
     return [
         quantile(
-            reached, rank=size - int(trim), bounds=(0, most),
-            epsilon=positive("epsilon", epsilon) / parts, delta=finite("delta", delta) / parts,
-            noise=noise, beta=beta, calibration=calibration, step=step,
+            reached,
+            rank=size - int(trim),
+            bounds=(0, most),
+            epsilon=positive("epsilon", epsilon) / parts,
+            delta=finite("delta", delta) / parts,
+            **shape,
         )
         for reached in _reached(columns, places)
-    ]  # fmt: skip
+    ]
 
 
 def _reached(columns: Floats, centres: Floats) -> list[Floats]:
@@ -326,12 +293,8 @@ def triangles(
     nodes: object,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number = 1,
-    floor: Number | None = None,
     clamp: bool = True,
+    **shape: Unpack[Shape],
 ) -> float:
     """Release the number of triangles of a graph whose edges are private.
 
@@ -354,12 +317,11 @@ def triangles(
         Proof: docs/proofs/graphs.md, theorems 1 and 2; docs/proofs/smooth.md.
     """
     graph = local_triangles(edges, nodes=nodes)
-    size = graph.most + 2
-    made = Smooth(
-        noise=noise, epsilon=epsilon, delta=delta, beta=beta, calibration=calibration, step=step,
-        floor=_LEAST_TRIANGLES if floor is None else floor,
-        bounds=(0, math.comb(size, 3)) if clamp else None,
-    )  # fmt: skip
+    ends = (0, math.comb(graph.most + 2, 3)) if clamp else None
+    given: dict[str, Any] = {"step": 1, **shape}
+    if given.get("floor") is None:
+        given["floor"] = _LEAST_TRIANGLES
+    made = Smooth(epsilon=epsilon, delta=delta, bounds=ends, **given)
     least = read_floor(made.floor, float(graph.most))
     return made.release(graph.count, graph.smooth(read_beta(made.beta), least))
 
@@ -371,12 +333,8 @@ def spanning_tree(
     largest: Number,
     epsilon: Number,
     delta: Number = 0,
-    noise: NoiseName | Noise = "cauchy",
-    beta: Number | None = None,
-    calibration: Calibration = "exact",
-    step: Number | None = None,
-    floor: Number | None = None,
     clamp: bool = True,
+    **shape: Unpack[Shape],
 ) -> float:
     """Release the cost of a minimum spanning tree of a graph whose edges and weights are private.
 
@@ -401,11 +359,7 @@ def spanning_tree(
         Proof: docs/proofs/graphs.md, theorems 3 and 4; docs/proofs/smooth.md.
     """
     tree = local_spanning_tree(edges, nodes=nodes, largest=largest)
-    made = Smooth(
-        noise=noise, epsilon=epsilon, delta=delta, beta=beta, calibration=calibration,
-        step=default_step(positive("largest", largest)) if step is None else step,
-        floor=floor,
-        bounds=(0, Fraction(tree.largest) * (tree.nodes - 1)) if clamp else None,
-    )  # fmt: skip
+    ends = (0, Fraction(tree.largest) * (tree.nodes - 1)) if clamp else None
+    made = _smooth(positive("largest", largest), epsilon, delta, ends, shape)
     least = read_floor(made.floor, tree.largest)
     return made.release(tree.cost, tree.smooth(read_beta(made.beta), least))

@@ -288,13 +288,13 @@ def test_bad_values_are_refused_and_not_shown() -> None:
         with pytest.raises(error, match=message):
             run.ask_many([value])
     for array, error, message in (
-        (np.zeros((2, 2), dtype=int), TypeError, "one list"),
+        (np.zeros((2, 2), dtype=int), ValueError, "an array of 2 dimensions"),
         (np.array([0.5]), TypeError, "takes whole numbers"),
         (np.array([True]), TypeError, "an array of bool"),
         (np.array([0.5, math.nan]), ValueError, "NaN or infinite"),
         (np.array(["7"]), TypeError, "^ask_many takes a list of numbers, not an array of strings$"),
-        ({1: 2}, TypeError, "^ask_many takes a list of numbers, not dict$"),
-        (5, TypeError, "^ask_many takes a list of numbers, not int$"),
+        ({1: 2}, TypeError, "^ask_many takes a list of numbers, not a value of type dict$"),
+        (5, TypeError, "^ask_many takes a list of numbers, not a value of type int$"),
     ):
         with pytest.raises(error, match=message):
             whole.start().ask_many(array)

@@ -172,10 +172,12 @@ def test_what_is_no_column_of_numbers_is_refused_without_a_word_of_its_contents(
     for values in ([1.0, math.nan], np.array([0.0, math.nan]), [Decimal("NaN")], [1, None]):
         with pytest.raises(ValueError, match=r"not a number|missing"):
             interval.nearest(values)
-    for wrong in (3, "12", [[1, 2], [3, 4]], {1: 2}, np.zeros((2, 2)), [True]):
+    for wrong in (3, "12", [[1, 2], [3, 4]], {1: 2}, [True]):
         with pytest.raises(TypeError) as raised:
             interval.nearest(wrong)
         assert "1" not in str(raised.value).replace("0 and 1", "")
+    with pytest.raises(ValueError, match=r"^values must be .*, got an array of 2 dimensions$"):
+        interval.nearest(np.zeros((2, 2)))
 
 
 def test_intervals_are_values() -> None:

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from sordino.mechanisms.choose import Integers, Product, Strings
-from sordino.mechanisms.choose.labels import in_order
-from sordino.mechanisms.choose.scores import one_by_one, read_scores
+from sordino.mechanisms.choose.scores import in_order, one_by_one, read_scores
 from tests.unit.mechanisms.choose.slates import read, slate
 
 COUNTS = {"flu": 41957, "mumps": 3}

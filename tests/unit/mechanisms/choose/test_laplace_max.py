@@ -339,19 +339,21 @@ def test_the_gap_of_one_candidate_and_of_reals() -> None:
 def test_bad_scores_are_refused_and_not_shown() -> None:
     real = laplace_noise(spread=Fraction(1), epsilon=Fraction(1), whole=False)
     cases: list[tuple[MaxNoise, Any, type[Exception], str]] = [
-        (whole(1), [], ValueError, "there are no scores"),
-        (whole(1), np.zeros((2, 2), dtype=int), TypeError, "not a table"),
+        (whole(1), [], ValueError, "scores are empty"),
+        (whole(1), np.zeros((2, 2), dtype=int), ValueError, "an array of 2 dimensions"),
         (whole(1), np.array([0.5]), TypeError, "takes whole scores"),
         (whole(1), [0.5], TypeError, "takes whole scores"),
         (whole(1), [1, Fraction(1, 2)], TypeError, "takes whole scores"),
-        (whole(1), [True, False], TypeError, "not bool"),
-        (whole(1), ["a"], TypeError, "not str"),
-        (whole(1), "abc", TypeError, "not str"),
-        (whole(1), 7, TypeError, "not int"),
+        (whole(1), [True, False], TypeError, "a score of type bool"),
+        (whole(1), ["a"], TypeError, "a score of type str"),
+        (whole(1), "abc", TypeError, "a value of type str"),
+        (whole(1), 7, TypeError, "a value of type int"),
         (whole(1), np.array([True]), TypeError, "an array of bool"),
-        (real, np.array([0.0, math.nan]), ValueError, "NaN or infinite"),
-        (real, [0.0, math.inf], ValueError, "NaN or infinite"),
-        (real, [None], TypeError, "not NoneType"),
+        (real, np.array([0.0, math.nan]), ValueError, "infinite or not a number"),
+        (real, [0.0, math.inf], ValueError, "infinite or not a number"),
+        (real, [None], ValueError, "some are missing"),
+        (real, np.ma.masked_array([1.0], [True]), TypeError, "type MaskedArray"),
+        (real, [np.timedelta64(1, "s")], TypeError, "a score of type timedelta64"),
     ]
     for noise, scores, error, message in cases:
         with pytest.raises(error, match=message):

@@ -37,6 +37,7 @@ GIVEN: dict[str, tuple[Any, list[Any]]] = {
         [1, 2, 1 << 63, Fraction(float(np.float32(0.1)))],
     ),
     "a long double": ([1, np.longdouble("0.5")], [1, Fraction(1, 2)]),
+    "an array of long doubles": (np.array([2**60, 0.5], np.longdouble), [2**60, Fraction(1, 2)]),
     "huge ints": ([10**300, -(10**300), 1], [10**300, -(10**300), 1]),
     "the ends of int64": ([TOP, BOTTOM], [TOP, BOTTOM]),
     "beyond int64": ([1 << 63, 0], [1 << 63, 0]),
@@ -100,8 +101,8 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "a missing one, polars": (pl.Series([SECRET, None]), ValueError, "scores must be finite"),
     "none": (
         [SECRET, None],
-        TypeError,
-        "scores must be a sequence of finite numbers, .* of type NoneType",
+        ValueError,
+        "scores must be finite, and some are missing",
     ),
     "two dimensions": (
         np.array([[SECRET, 1], [2, 3]]),

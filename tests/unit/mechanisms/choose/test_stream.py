@@ -156,7 +156,7 @@ def test_a_stream_stays_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
         {"a": 1},
         np.ma.MaskedArray([1, 2], [True, False]),
         7,
-        np.array([1.5], dtype=np.longdouble),
+        np.array([1.5j]),
         [Decimal("NaN"), 1],
     ],
     ids=range(15),

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.mechanisms.choose.scores import Terms, read_flag
+from sordino.mechanisms.choose.scores import read_flag
+from sordino.mechanisms.choose.terms import Terms
 
 SPELLED: list[dict[str, Any]] = [
     {"sensitivity": 1, "epsilon": 1},

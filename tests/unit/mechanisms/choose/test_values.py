@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sordino.mechanisms.choose.scores import read_column, read_finite
+from sordino.mechanisms.choose.scores import VALUES, read_finite
+from sordino.numbers.columns import read_numbers
 
 DAY = datetime.date(2020, 1, 1)
 
@@ -39,7 +40,7 @@ def test_dates_are_to_be_turned_into_numbers(value: Any) -> None:
     with pytest.raises(TypeError, match=f"^low must be a finite number, .* type {kind}{hint}"):
         read_finite("low", value)
     with pytest.raises(TypeError, match=f"^values must be numbers, not {kind}{hint}"):
-        read_column([value])
+        read_numbers(VALUES, [value])
 
 
 def test_columns_of_dates_are_to_be_turned_into_numbers_too() -> None:
@@ -48,23 +49,23 @@ def test_columns_of_dates_are_to_be_turned_into_numbers_too() -> None:
     columns.append([pd.Timestamp(DAY)])
     for column in columns:
         with pytest.raises(TypeError, match=r"^values must be numbers, .*; turn dates into"):
-            read_column(column)
+            read_numbers(VALUES, column)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         (["1"], "values must be numbers, not str"),
-        (np.array(["1"]), "values must be numbers, not an array of str_"),
+        (np.array(["1"]), "values must be numbers, not an array of strings"),
         ([True], "values must be numbers, not booleans; turn them into 0 and 1 with int"),
-        ([[1], [2, 3]], "values must be numbers, not rows of unequal length"),
-        ([[1], [2]], "values must be a list or a column of numbers, got an array of 2 dimensions"),
+        ([[1], [2, 3]], "values must be numbers, not list"),
+        ([[1], [2]], "values must be numbers, not list"),
         ({1: 2}, "values must be a list or a column of numbers, got a value of type dict"),
     ],
     ids=["text", "texts", "booleans", "uneven", "table", "mapping"],
 )
 def test_what_is_no_column_is_told_by_its_type(values: Any, message: str) -> None:
     with pytest.raises(TypeError) as raised:
-        read_column(values)
+        read_numbers(VALUES, values)
     assert str(raised.value).startswith(message)
     assert "release" not in str(raised.value)

@@ -31,6 +31,7 @@ from sordino.mechanisms.choose.quantiles.several import (
     typical_error,
 )
 from sordino.mechanisms.choose.scores import read_finite
+from sordino.mechanisms.mechanism import fill
 from sordino.numbers.rational import (
     Integer,
     Number,
@@ -130,19 +131,20 @@ class Quantiles:
         one_of("neighbours", neighbours, RELATIONS)
         if method is not None:
             one_of("method", method, _METHODS)
-        keep = object.__setattr__
-        keep(self, "quantiles", _read_quantiles(quantiles))
-        keep(self, "interval", as_interval(range, step=step))
-        keep(self, "epsilon", positive("epsilon", epsilon))
-        keep(self, "delta", probability_or_zero("delta", delta))
-        keep(self, "neighbours", RELATIONS[RELATIONS.index(neighbours)])  # the plain word
-        keep(self, "method", self._choose(method))
-        keep(self, "mechanism", self._pick(mechanism))
+        fill(
+            self,
+            quantiles=_read_quantiles(quantiles),
+            interval=as_interval(range, step=step),
+            epsilon=positive("epsilon", epsilon),
+            delta=probability_or_zero("delta", delta),
+            neighbours=RELATIONS[RELATIONS.index(neighbours)],  # the plain word
+        )
+        fill(self, method=self._choose(method))
+        fill(self, mechanism=self._pick(mechanism))
         levels = plan(self._sorted).depth if self.method == "recursive" else 1
         price = self._afford(levels)
-        keep(self, "_price", price)
         kind = BoundedRange if self.mechanism == "exponential" else Pure
-        keep(self, "loss", levels * single(kind(epsilon=price)).under(neighbours))
+        fill(self, _price=price, loss=levels * single(kind(epsilon=price)).under(neighbours))
 
     def __repr__(self) -> str:
         wanted = ", ".join(written(q) for q in self.quantiles)

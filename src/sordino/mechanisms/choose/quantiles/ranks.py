@@ -16,17 +16,16 @@ searches find, and the work does not depend on the number of records.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.choose.interval import Interval
-from sordino.numbers.rational import is_integer
+from sordino.numbers.columns import Door, read_whole
 from sordino.randomness.selection import Found
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -84,20 +83,19 @@ def read_records(interval: Interval, values: object, counts: object = None) -> R
     return found
 
 
+_COUNTS_RULE = "counts must be whole numbers that are not negative, one for each value"
+COUNTS = Door(
+    rule=_COUNTS_RULE,
+    shape=_COUNTS_RULE,
+    missing=_COUNTS_RULE,
+    masked="counts must not be masked; fill them with .filled(0) first",
+)
+
+
 def _read_counts(counts: object, size: int) -> npt.NDArray[np.int64]:
-    rule = "counts must be whole numbers that are not negative, one for each value"
-    if isinstance(counts, np.ma.MaskedArray):
-        raise TypeError("counts must not be masked; fill them with .filled(0) first")
-    if isinstance(counts, Sequence) and not all(is_integer(n) for n in counts):
-        raise TypeError(rule)
-    try:
-        array: npt.NDArray[Any] = np.asarray(counts)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(rule) from None
-    if array.dtype.kind not in "iu" and array.size:
-        raise TypeError(rule)
+    array = read_whole(COUNTS, counts)
     if array.shape != (size,) or (array < 0).any() or (array > MOST_RECORDS).any():
-        raise ValueError(rule + ", and at most 2**39")
+        raise ValueError(f"{_COUNTS_RULE}, and at most 2**39")
     if array.sum(dtype=np.float64) > 2 * MOST_RECORDS:  # before sums could leave 64 bits
         raise ValueError(_TOO_MANY)
     return array.astype(np.int64)
