@@ -22,6 +22,7 @@ from sordino.auditing.questions import replay_question
 from sordino.local.numbers import NumberProtocol
 from sordino.local.protocol import Protocol
 from sordino.mechanisms import ADDING, CHOOSING, RELEASING, smooth
+from tests.contract.protocols import concrete
 
 MECHANISMS = list(cases())
 ASKED = list(plan_cases())
@@ -60,7 +61,7 @@ def test_every_mechanism_of_the_contract_list_is_audited() -> None:
 
 
 def test_every_local_protocol_is_audited() -> None:
-    kinds = {*Protocol.__subclasses__(), *NumberProtocol.__subclasses__()}
+    kinds = concrete(Protocol) | concrete(NumberProtocol)
     assert {case.kind for case in LOCAL} == kinds
     assert all(case.law is not None for case in LOCAL)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sordino.local.best import best, candidates
+from sordino.local.bit_rows import Subset, Unary
 from sordino.local.hadamard import Hadamard
 from sordino.local.hashing import Hashing
 from sordino.local.numbers import NumberProtocol
@@ -17,8 +18,6 @@ from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
 from sordino.local.protocol import Protocol
 from sordino.local.response import Response
-from sordino.local.subset import Subset
-from sordino.local.unary import Unary
 from sordino.numbers.rational import decimal_of
 
 AnyProtocol: TypeAlias = Protocol | NumberProtocol

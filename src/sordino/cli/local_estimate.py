@@ -21,10 +21,9 @@ from sordino.cli.local_files import read_pieces, read_protocol
 from sordino.cli.local_shown import bar, check_picture, draw, percent, percents, rounded, sure
 from sordino.cli.shown import console_for, facts_of
 from sordino.local.estimate import Estimate, Line
-from sordino.local.mean import MeanEstimate, MeanServer
-from sordino.local.numbers import NumberProtocol
+from sordino.local.numbers import MeanEstimate, MeanServer, NumberProtocol
+from sordino.local.protocol import Server
 from sordino.local.reports import Reports
-from sordino.local.sides import Server
 from sordino.numbers.rational import decimal_of
 
 _MOST_LINES = 40  # in a terminal

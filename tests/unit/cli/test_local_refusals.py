@@ -321,7 +321,7 @@ def test_numbers_that_are_too_large_are_refused_in_a_sentence() -> None:
 def test_the_words_of_libraries_are_never_shown(
     error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sordino.local.sides import Client
+    from sordino.local.protocol import Client
 
     def fails(*_: object, **__: object) -> None:
         raise error
