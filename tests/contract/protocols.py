@@ -14,7 +14,7 @@ from sordino.local import Hadamard, Hashing, Protocol, Response, Subset, Unary
 
 def concrete(kind: type) -> set[type]:
     """Return the kinds below one that have no kinds below them."""
-    kinds = kind.__subclasses__()
+    kinds: list[type] = kind.__subclasses__()
     return {kind} if not kinds else {leaf for below in kinds for leaf in concrete(below)}
 
 

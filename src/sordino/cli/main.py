@@ -12,7 +12,7 @@ import sordino
 from sordino.cli.asking import ask, explain, repl
 from sordino.cli.exits import MEANINGS, refusals
 from sordino.cli.keeping import budget, history, ledger, log
-from sordino.cli.local import local
+from sordino.cli.local.commands import local
 from sordino.cli.options import CATALOG, AsJson
 from sordino.cli.usage import Commands
 from sordino.cli.wholes import whole

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sordino.cli import local_shown
-from sordino.cli.local_files import read_protocol
+from sordino.cli import work
+from sordino.cli.local.files import read_protocol
 from tests.unit.cli.survey import AGES, TRUE, run, told, write_answers
 
 SURE = "0.99999999"
@@ -239,7 +239,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch, module: object) -> io.StringI
 
 
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = on_a_terminal(monkeypatch, local_shown)
+    text = on_a_terminal(monkeypatch, work)
     run("encode", "people.csv", *TRUE, "--out", "r.csv")
     assert re.search(r"encoding .* 100 of 100 reports", text.getvalue())
     run("estimate", "r.csv")
@@ -247,12 +247,12 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_terminal_gets_the_top_of_a_long_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sordino.cli import local_estimate
+    from sordino.cli.local import estimate
 
     arguments = ("--column", "age", "--categories", "90", "--epsilon", "1")
     run("encode", "people.csv", *arguments, "--out", "r.csv")
     assert run("estimate", "r.csv").stdout.count(" %") == 3 * 90 + 1
-    text = on_a_terminal(monkeypatch, local_estimate)
+    text = on_a_terminal(monkeypatch, estimate)
     run("estimate", "r.csv")
     assert "... 50 more, in a pipe and with --json" in text.getvalue()
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.cli import local_encode
+from sordino.cli.local import encode
 from tests.unit.cli.survey import AGES, TRUE, run, told, write_answers
 
 
@@ -330,7 +330,7 @@ def test_the_words_of_libraries_are_never_shown(
     message = told("encode", "people.csv", *TRUE, "--out", "r.csv")
     assert message.startswith(said)
     assert "secret" not in message
-    monkeypatch.setattr(local_encode, "read_answers", fails)
+    monkeypatch.setattr(encode, "read_answers", fails)
     done = run("encode", "people.csv", *TRUE, "--out", "r.csv", "--json")
     assert (done.exit_code, json.loads(done.stderr)["code"]) == (2, "argument")
 

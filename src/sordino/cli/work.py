@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that the commands of the local model write: what stands in the way is said beforehand."""
+"""What long commands share: files that are checked before the work, and a bar while it lasts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sordino.cli.shown import console_for
+
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def check_target(option: str, path: Path, endings: tuple[str, ...], *, force: bool) -> None:
@@ -39,3 +47,35 @@ def exists(path: Path) -> ValueError:
 def unwritable(option: str, error: OSError) -> ValueError:
     """Return the error about a file that cannot be written."""
     return ValueError(f"the file of {option} cannot be written: {error.strerror or error}")
+
+
+def check_picture(path: Path | None, *, force: bool) -> None:
+    """Refuse a picture that could not be drawn, before the work is done."""
+    if path is not None:
+        check_target("--plot", path, PICTURES, force=force)
+
+
+def draw(path: Path | None, picture: Callable[[Path], Any]) -> None:
+    """Draw a picture if one is wanted."""
+    if path is None:
+        return
+    try:
+        picture(path)
+    except ImportError as error:  # matplotlib is an extra
+        raise ValueError(str(error)) from None
+    except OSError as error:
+        raise unwritable("--plot", error) from None
+
+
+def progress(amount: str, *, as_json: bool) -> Progress:
+    """Return a bar for a terminal, which shows nothing elsewhere; ``amount`` says how far it is."""
+    console = console_for(errors=True)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn(amount),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=as_json or not console.is_terminal,
+    )
