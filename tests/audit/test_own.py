@@ -14,9 +14,7 @@ import pytest
 
 import sordino
 from sordino.auditing import Report, audit
-from sordino.auditing.own.functions import function_cases
-from sordino.auditing.own.local import local_cases
-from sordino.auditing.own.mechanisms import Case, cases
+from sordino.auditing.own.mechanisms import Case, cases, function_cases, local_cases
 from sordino.auditing.own.plans import LEAVERS, Question, _catalog, plan_cases, plans
 from sordino.auditing.questions import replay_question
 from sordino.local.numbers import NumberProtocol

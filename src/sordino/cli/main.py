@@ -268,7 +268,7 @@ def audit(
     with refusals(as_json=as_json):
         from sordino.cli import audit as command  # numpy and rich are loaded only here
 
-        request = command.Request(
+        request = command.AuditRequest(
             mechanism, epsilon, delta, neighbours, batch, time, runs, confidence, plot, report,
             as_json,
         )  # fmt: skip

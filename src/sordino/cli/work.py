@@ -14,6 +14,14 @@ from sordino.cli.shown import console_for
 PICTURES = (".png", ".svg", ".pdf")
 
 
+def check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file of another kind."""
+    if path.suffix.lower() not in endings:
+        raise ValueError(
+            f"{option} must name a file that ends in {' or '.join(endings)}, got {path}"
+        )
+
+
 def check_target(option: str, path: Path, endings: tuple[str, ...], *, force: bool) -> None:
     """Refuse a file that could not be written, or that is there already, before the work is done.
 
@@ -21,10 +29,7 @@ def check_target(option: str, path: Path, endings: tuple[str, ...], *, force: bo
     Traceback (most recent call last):
     ValueError: --out must name a file that ends in .csv or .parquet, got reports.txt
     """
-    if path.suffix.lower() not in endings:
-        raise ValueError(
-            f"{option} must name a file that ends in {' or '.join(endings)}, got {path}"
-        )
+    check_ending(option, path, endings)
     try:
         if not path.parent.is_dir():
             raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")

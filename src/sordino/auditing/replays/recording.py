@@ -29,13 +29,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sordino.auditing.own.draws import sordino_draws
 from sordino.auditing.replays.adapters import (
     Adapter,
     diffprivlib_draws,
     numpy_draws,
     opendp_draws,
     scipy_draws,
+    sordino_draws,
 )
 from sordino.auditing.replays.differences import (
     Change,
