@@ -44,6 +44,7 @@ def assert_private(
     broken.
     """
     from sordino.auditing import audit as run  # numpy and scipy are loaded only here
+    from sordino.auditing.blackbox.runner import AlwaysRaisesError
 
     __tracebackhide__ = True  # pytest shows the line that asked
     for name in options:
@@ -59,10 +60,12 @@ def assert_private(
             mechanism, epsilon=epsilon, delta=delta, runs=runs, confidence=confidence, **options
         )
     except (TypeError, ValueError) as error:  # raised again, so that pytest shows the line above
-        said = f"assert_private(): {error}"
-        if guessed and "every time" in said:
-            said += "; no neighbours were given, so 0 and 1 were tried: give two inputs"
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(said) from error.__cause__
+        message = f"assert_private(): {error}"
+        if guessed and isinstance(error, AlwaysRaisesError):
+            message += "; no neighbours were given, so 0 and 1 were tried: give two inputs"
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            message
+        ) from error.__cause__
     if not report.private:
         raise AssertionError(str(report))
     return report

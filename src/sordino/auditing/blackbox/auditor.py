@@ -16,7 +16,13 @@ from sordino.auditing.blackbox.events import Choice, choose, least_epsilon, shar
 from sordino.auditing.blackbox.features import Pair
 from sordino.auditing.blackbox.outputs import PLACE, Outputs, joined
 from sordino.auditing.blackbox.pairs import most_promising, read_pairs
-from sordino.auditing.blackbox.runner import BatchRaisedError, Mechanism, Progress, Runner
+from sordino.auditing.blackbox.runner import (
+    AlwaysRaisesError,
+    BatchRaisedError,
+    Mechanism,
+    Progress,
+    Runner,
+)
 from sordino.auditing.report import Report, Sample, Side
 
 _WORKED = 20  # runs, before errors can be said to set in
@@ -218,7 +224,7 @@ class _Work:
             tested=(best.runs, best.runs),
             seconds=perf_counter() - began,
             rounds=number,
-            axis=choice.event.coding.column.words,
+            axis=choice.event.coding.column.axis,
             sample=self._sample(choice, some),
             members=(choice.event.holds(some[0]), choice.event.holds(some[1])),
             edges=choice.event.edges,
@@ -282,8 +288,9 @@ class _Work:
         if one == other == 1 and len(self._kinds()) > 1:
             return  # each input has an error of its own
         if min(one, other) > 0.5 and abs(one - other) < _ALIKE:
-            often = "every time" if one == other == 1 else f"in {100 * one:.3g} % of the runs"
-            raise ValueError(
+            always = one == other == 1
+            often = "every time" if always else f"in {100 * one:.3g} % of the runs"
+            raise (AlwaysRaisesError if always else ValueError)(
                 f"the mechanism raises {self.runner.message} on both inputs, {often}; "
                 f"{_hint(self.runner.error)}"
             ) from self.runner.error

@@ -209,12 +209,11 @@ def _told_ranges(column: Column, edges: Floats, inside: Mask, *, missing: bool) 
         else:
             parts.append(f"from {low:.6g} to below {high:.6g}")
     if missing:
-        parts.append("no number")
+        parts.append("nowhere" if column.sort == "places" else "no number")
     told = " or ".join(parts[:_SHOWN])
     if len(parts) > _SHOWN:
         told = f"in one of {len(parts)} ranges: {', '.join(parts[:_SHOWN])}, ..."
     if column.sort == "places":
-        told = told.replace("no number", "nowhere")
         told = f"the last binary digit of {column.words} stands at two to the power {told}"
         fine = np.any(edges[np.isfinite(edges)] < _FINE)
         hint = " (the last bits of the floating-point number give the input away)"

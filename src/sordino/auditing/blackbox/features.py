@@ -30,6 +30,13 @@ class Column:
     of: Callable[[Outputs], Floats]
     sort: Sort = "number"
 
+    @property
+    def axis(self) -> str:
+        """What the numbers are, in words."""
+        if self.sort == "places":
+            return f"where the last binary digit of {self.words} stands, as a power of two"
+        return self.words
+
 
 def granularity(values: Floats) -> Floats:
     """Return the exponent of the largest power of two that divides each value; NaN if none does.

@@ -34,6 +34,10 @@ class BatchRaisedError(Exception):
     """A batch ended in an error, so that it is not known which of its runs raised it."""
 
 
+class AlwaysRaisesError(ValueError):
+    """A mechanism ended in an error on both inputs, every time."""
+
+
 def batched(mechanism: F) -> F:
     """Mark a mechanism that is called with the data and a number, and returns so many outputs.
 
