@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 import sordino
-from sordino.auditing import Report, audit
+from sordino.auditing import Report
 from sordino.auditing.own.mechanisms import Case, cases, function_cases, local_cases
 from sordino.auditing.own.plans import LEAVERS, Question, _catalog, plan_cases, plans
 from sordino.auditing.questions import replay_question
@@ -37,15 +37,7 @@ def name(case: Case | Question) -> str:
 
 
 def audited(case: Case, runs: int) -> Report:
-    report = audit(
-        case.mechanism,
-        case.x,
-        case.y,
-        epsilon=case.epsilon,
-        delta=case.delta,
-        runs=runs,
-        confidence=1 - SHARE,
-    )
+    report = case.audit(runs, confidence=1 - SHARE)
     print(  # noqa: T201  # shown by -rP
         f"{case.name} | claimed {case.epsilon:.4g}, {case.delta:g} | "
         f"found {report.lower_bound:.3f} | {report.runs:,} runs | {report.verdict}"

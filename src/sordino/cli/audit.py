@@ -267,13 +267,8 @@ def _outcomes(runs: int, confidence: float, *, as_json: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
     with bar(as_json=as_json) as begin:
         for case in every:
-            report = run_audit(
-                case.mechanism,
-                case.x,
-                case.y,
-                epsilon=case.epsilon,
-                delta=case.delta,
-                runs=_runs(case, runs),
+            report = case.audit(
+                _runs(case, runs),
                 confidence=each,
                 progress=begin(f"{len(outcomes) + 1} of {count}: {case.name}"),
             )
@@ -317,8 +312,9 @@ def _show_own(console: Console, facts: list[tuple[str, str]], outcomes: list[Out
     for one in outcomes:
         if one.ways == "replayed" and one.private:
             continue  # told by their number alone
-        said = one.verdict.replace("no violation found", "none found")  # a terminal is narrow
-        verdict = Text(said, "green" if one.private else "bold red")
+        is_sampled_only = one.private and one.verified is None
+        words = "none found" if is_sampled_only else one.verdict  # a terminal is narrow
+        verdict = Text(words, "green" if one.private else "bold red")
         table.add_row(Text(one.name), one.promised, one.found, one.exact, verdict)
     console.print(table)
     for one in outcomes:

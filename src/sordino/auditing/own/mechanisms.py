@@ -20,9 +20,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from sordino.auditing.blackbox.auditor import audit
 from sordino.auditing.blackbox.pairs import Universe
+from sordino.auditing.blackbox.runner import Progress
 from sordino.auditing.exact import Verified, verify_law
 from sordino.auditing.own import laws
+from sordino.auditing.report import Report
 from sordino.local import Hadamard, Hashing, OneBit, Piecewise, Protocol, Response, Subset, Unary
 from sordino.local.numbers import NumberProtocol
 from sordino.mechanisms import smooth
@@ -84,6 +87,19 @@ class Case:
     def quick(self) -> bool:
         """Whether one call makes many runs; the others take some 0.2 ms a run."""
         return bool(getattr(self.mechanism, "batch", False))
+
+    def audit(self, runs: int, *, confidence: float, progress: Progress | None = None) -> Report:
+        """Run it so often on its pair of neighbours, and say what that proves."""
+        return audit(
+            self.mechanism,
+            self.x,
+            self.y,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            runs=runs,
+            confidence=confidence,
+            progress=progress,
+        )
 
     def verify(self) -> Verified | None:
         """Verify the claim from the law for all pairs; None if there is no law."""

@@ -6,8 +6,6 @@ been just that much larger or smaller; what such a step costs is how far the num
 moved, over the scale of the noise. Nothing else may differ then: not how much noise there is and
 how often it is drawn, not the form of the output or any value in it, no error and no price.
 
-Whether the noise of two runs was seen and followed, so that what they tell can be judged.
-
 Where all noise was followed, a run that replays another comes out the same again and again, also
 if noise that is added to numbers is replaced by other noise: only the sums are kept. Noise that
 goes anywhere else shows, and so does randomness that no draw accounts for.
@@ -50,7 +48,7 @@ from sordino.auditing.replays.differences import (
     too_dear,
     too_far,
 )
-from sordino.auditing.replays.draws import Draw, Recorder, is_followed, plain
+from sordino.auditing.replays.draws import Draw, Recorder, is_under_test, plain
 from sordino.numbers.rational import Number, nonnegative, probability_or_zero
 
 
@@ -64,7 +62,7 @@ def watched(seen: set[str]) -> Iterator[None]:
         return line
 
     def enter(frame: FrameType, *_: Any) -> Any:
-        return line if is_followed(frame.f_code.co_filename) else None
+        return line if is_under_test(frame.f_code.co_filename) else None
 
     before = sys.gettrace()
     sys.settrace(enter)
