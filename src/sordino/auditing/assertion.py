@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from sordino.auditing.report import Report
 
 RUNS = 100_000
-LEAST_RUNS = 400  # as for every audit; this file is loaded with pytest, and must load nothing else
-CONFIDENCE = 0.999999  # one false alarm in a million tests
+MIN_RUNS = 400  # As for every audit; this file is loaded with pytest, and loads nothing else.
+CONFIDENCE = 0.999999  # One false alarm in a million tests.
 _OPTIONS = ("runs", "confidence", "batch", "search", "universe", "time", "progress")
 
 

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from sordino.auditing.own.mechanisms import Case
 
 _FORM = "write module:function, such as my_module:my_mechanism"
-_CODE = re.compile(r"[()\[\]{}]")  # a call, a choice or a list: no plain word has them
-_LITERALS = "([{'\"-+.0123456789"  # what a value that is no plain text begins with
+_BRACKETS = re.compile(r"[()\[\]{}]")
+_LITERAL_STARTS = "([{'\"-+.0123456789"
 RUNS = 1_000_000
 OWN_RUNS = 100_000  # Of each mechanism of sordino that makes many at once.
 _SLOWER = 20  # Of each other one there are so many times fewer.
-_LEAST_RUNS = 400
+_MIN_OWN_RUNS = 400
 _FEW_RUNS = 20_000
 _MAX_NAME_LENGTH = 40
 _PAGES = (".html", ".htm")
@@ -299,7 +299,7 @@ def _ways(outcomes: list[Outcome]) -> list[tuple[str, str]]:
 
 def _runs(case: Case, runs: int) -> int:
     """Return how often to run a case: seldom, if each run is a call of its own."""
-    return runs if case.quick else max(runs // _SLOWER, min(runs, _LEAST_RUNS))
+    return runs if case.quick else max(runs // _SLOWER, min(runs, _MIN_OWN_RUNS))
 
 
 def _show_own(console: Console, facts: list[tuple[str, str]], outcomes: list[Outcome]) -> None:
@@ -360,7 +360,9 @@ def read_value(text: str) -> Any:
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        if not text.strip() or (text.strip()[0] not in _LITERALS and not _CODE.search(text)):
+        if not text.strip() or (
+            text.strip()[0] not in _LITERAL_STARTS and not _BRACKETS.search(text)
+        ):
             return text
     raise ValueError(
         f"the neighbour {text} cannot be read; write it as Python does, such as 3, [1, 2] or 'a'"

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from sordino.cli import work
 from sordino.cli.local.files import read_protocol
-from tests.unit.cli.survey import AGES, TRUE, run, told, write_answers
+from tests.unit.cli.survey import AGES, TRUE, enter_folder, run, told
 
 SURE = "0.99999999"
 
@@ -24,10 +24,7 @@ SURE = "0.99999999"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the answers of 100 people; it is the current one."""
-    write_answers(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return tmp_path
+    return enter_folder(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("out", ["reports.csv", "reports.parquet"])

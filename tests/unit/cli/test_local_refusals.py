@@ -11,16 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.cli.local import encode
-from tests.unit.cli.survey import AGES, TRUE, run, told, write_answers
+from tests.unit.cli.survey import AGES, TRUE, enter_folder, run, told
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the answers of 100 people; it is the current one."""
-    write_answers(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return tmp_path
+    return enter_folder(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("blank", ["", "  ", '""'])

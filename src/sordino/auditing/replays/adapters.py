@@ -118,7 +118,7 @@ def _replace_defaults(function: Any, other: Callable[[Any], Any]) -> Callable[[]
 
 Adapter: TypeAlias = Callable[[Recorder, Callable[..., Any]], AbstractContextManager[None]]
 
-_PLAIN = plain.Random  # as it is when nothing is patched
+_UNPATCHED_RANDOM = plain.Random
 
 # What is drawn around a location: the names of location and scale, and the norm for changes.
 _LOCATED: dict[str, tuple[str, str, Norm]] = {
@@ -128,7 +128,7 @@ _LOCATED: dict[str, tuple[str, str, Norm]] = {
     "normalvariate": ("mu", "sigma", "l2"),
 }
 _OF_SCIPY: dict[str, Norm] = {"laplace": "l1", "norm": "l2"}
-_UNIT = {"standard_normal", "randn"}  # Gaussian noise of scale 1
+_STANDARD_GAUSSIAN = {"standard_normal", "randn"}
 _OF_DATA = {"choice", "choices", "permutation", "permuted", "sample", "shuffle"}
 _NO_DRAW = {"seed", "set_state", "get_state", "getstate", "setstate", "spawn"}
 _NAMES = {
@@ -229,7 +229,7 @@ def _noisy(value: Any, draw: Draw) -> Any:
 
 
 def _draw(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Draw:
-    if name in _UNIT:
+    if name in _STANDARD_GAUSSIAN:
         return Draw(name, {}, caller(), norm="l2", scale=np.ones(()), location=np.zeros(()))
     if name not in _LOCATED:
         given = {str(place): value for place, value in enumerate(args)} | options
@@ -255,7 +255,7 @@ class _Foretold(SystemRandom):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self._plain = _PLAIN(seed)
+        self._plain = _UNPATCHED_RANDOM(seed)
 
     def random(self) -> float:
         return float(self._plain.random())

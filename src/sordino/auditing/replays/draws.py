@@ -250,6 +250,18 @@ class NoiseArray(np.ndarray):
         return followed(part, self.draw, self.places[key], self.factor[key])
 
 
+def _operators(ufunc: Any) -> tuple[Any, Any]:
+    """Return the methods by which a number is the first or the second in an operation of numpy."""
+
+    def first(self: Any, other: Any) -> Any:
+        return ufunc(self, other)
+
+    def second(self: Any, other: Any) -> Any:
+        return ufunc(other, self)
+
+    return first, second
+
+
 class Noise(np.float64):
     """A single number of noise."""
 
@@ -262,26 +274,10 @@ class Noise(np.float64):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _applied(ufunc, method, inputs, options)
 
-    def __add__(self, other: Any) -> Any:
-        return np.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return np.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return np.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return np.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return np.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return np.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return np.divide(self, other)
+    __add__, __radd__ = _operators(np.add)
+    __sub__, __rsub__ = _operators(np.subtract)
+    __mul__, __rmul__ = _operators(np.multiply)
+    __truediv__, _ = _operators(np.divide)
 
     def __neg__(self) -> Any:
         return np.negative(self)

@@ -79,8 +79,8 @@ def one_sided(x: frozenset[str], y: frozenset[str]) -> Iterator[Finding]:
         yield Finding("lines", f"this line runs on {name} only", Path(line).name)
 
 
-_SHUFFLES = {"permutation", "permuted", "shuffle"}  # of no effect on sums and counts
-_AGAIN = 10  # runs on each side; a hidden coin is missed by 20 runs once in a million
+_SHUFFLES = {"permutation", "permuted", "shuffle"}  # They do not change sums and counts.
+_RERUNS = 10  # On each side; 20 runs miss a hidden coin once in a million.
 _IN_WORDS = {
     "draws": "the draws that are made",
     "price": "the price of a draw",
@@ -122,7 +122,7 @@ def excused(facts: Sequence[Fact]) -> Iterator[str]:
 
 def is_hidden(again: Callable[[], bool]) -> bool:
     """Tell whether runs that get the same noise differ."""
-    return not all(again() for _ in range(_AGAIN))
+    return not all(again() for _ in range(_RERUNS))
 
 
 def has_shuffles(draws: Sequence[Draw]) -> bool:
@@ -130,10 +130,11 @@ def has_shuffles(draws: Sequence[Draw]) -> bool:
     return any(draw.kind in _SHUFFLES for draw in draws)
 
 
-_FALSE_ALARMS = 28.0  # (1 - 1 / 2t)^28t is below 1e-6
-_MOST_REPEATS = 400
-_SHUFFLED = 8  # other shuffles that are tried
-_ONE_AT_A_TIME = threading.RLock()  # patches of two that overlap would never be taken back
+_REPEAT_FACTOR = 28.0  # (1 - 1 / 2t)^28t is below 1e-6.
+_MAX_REPEATS = 400
+_SHUFFLES_TRIED = 8
+# Patches of two replays that overlap would never be taken back.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +327,7 @@ def _tried(run: Callable[..., _Run], x: Any, y: Any, one: _Run, other: _Run) -> 
     """Try other noise below the same sums, and other shuffles; say what does not go with them."""
     if run(y, 0, one, shifted=True).facts() != other.facts():
         yield "noise goes elsewhere than into one sum, such as into the output as it is"
-    for number in range(1, _SHUFFLED + 1) if has_shuffles(one.draws) else ():
+    for number in range(1, _SHUFFLES_TRIED + 1) if has_shuffles(one.draws) else ():
         mine = run(x, number)
         if run(y, number, mine).facts() != mine.facts():
             yield "what is shuffled shows in the output or in what is drawn"
@@ -377,8 +378,8 @@ def _first(apart: list[Fact]) -> list[Fact]:
 
 
 def _repeats(epsilon: float | None) -> int:
-    wanted = _FALSE_ALARMS * math.exp(min(1.0 if epsilon is None else epsilon, 9.0))
-    return min(math.ceil(wanted), _MOST_REPEATS)
+    wanted = _REPEAT_FACTOR * math.exp(min(1.0 if epsilon is None else epsilon, 9.0))
+    return min(math.ceil(wanted), _MAX_REPEATS)
 
 
 def _stay_apart(
