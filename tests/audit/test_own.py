@@ -13,15 +13,14 @@ from dataclasses import replace
 import pytest
 
 import sordino
-from sordino.auditing import Report, audit
-from sordino.auditing.own.functions import function_cases
-from sordino.auditing.own.local import local_cases
-from sordino.auditing.own.mechanisms import Case, cases
+from sordino.auditing import Report
+from sordino.auditing.own.mechanisms import Case, cases, function_cases, local_cases
 from sordino.auditing.own.plans import LEAVERS, Question, _catalog, plan_cases, plans
 from sordino.auditing.questions import replay_question
 from sordino.local.numbers import NumberProtocol
 from sordino.local.protocol import Protocol
 from sordino.mechanisms import ADDING, CHOOSING, RELEASING, smooth
+from tests.contract.protocols import concrete
 
 MECHANISMS = list(cases())
 ASKED = list(plan_cases())
@@ -38,15 +37,7 @@ def name(case: Case | Question) -> str:
 
 
 def audited(case: Case, runs: int) -> Report:
-    report = audit(
-        case.mechanism,
-        case.x,
-        case.y,
-        epsilon=case.epsilon,
-        delta=case.delta,
-        runs=runs,
-        confidence=1 - SHARE,
-    )
+    report = case.audit(runs, confidence=1 - SHARE)
     print(  # noqa: T201  # shown by -rP
         f"{case.name} | claimed {case.epsilon:.4g}, {case.delta:g} | "
         f"found {report.lower_bound:.3f} | {report.runs:,} runs | {report.verdict}"
@@ -60,7 +51,7 @@ def test_every_mechanism_of_the_contract_list_is_audited() -> None:
 
 
 def test_every_local_protocol_is_audited() -> None:
-    kinds = {*Protocol.__subclasses__(), *NumberProtocol.__subclasses__()}
+    kinds = concrete(Protocol) | concrete(NumberProtocol)
     assert {case.kind for case in LOCAL} == kinds
     assert all(case.law is not None for case in LOCAL)
 

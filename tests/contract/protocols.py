@@ -11,6 +11,13 @@ import numpy.typing as npt
 
 from sordino.local import Hadamard, Hashing, Protocol, Response, Subset, Unary
 
+
+def concrete(kind: type) -> set[type]:
+    """Return the kinds below one that have no kinds below them."""
+    kinds: list[type] = kind.__subclasses__()
+    return {kind} if not kinds else {leaf for below in kinds for leaf in concrete(below)}
+
+
 EXAMPLES: dict[type[Protocol], list[Protocol]] = {
     Response: [
         Response(["no", "yes"], epsilon=1),

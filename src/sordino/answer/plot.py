@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sordino.answer.answer import Column
 from sordino.answer.render import distinct, key_texts, places, plain, printable
+from sordino.figures import new_figure, saved, without_formulas, without_frame
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer
@@ -19,15 +19,11 @@ _LONGEST = 32  # places of a name
 _ACROSS = 44  # places of all names side by side in a panel
 _TICKS = 4  # along the values, about
 _LARGE = 1e12  # numbers from here on are written with an exponent
-_BAR, _ERROR, _GRID = "#79b7a0", "#26332e", "#e6e6e6"
+_BAR, _ERROR = "#79b7a0", "#26332e"
 
 
 def plot(answer: Answer, path: str | PathLike[str] | None = None) -> Any:
     """Draw the answer and return the figure; with a path, save it there as well."""
-    try:
-        from matplotlib.figure import Figure  # an extra
-    except ImportError:
-        raise ImportError("plot needs matplotlib: pip install 'sordino[plot]'") from None
     columns = [column for column in answer.columns if column.noisy and column.kind == "measure"]
     if not columns or not len(answer):
         raise ValueError("this answer has no noisy numbers to draw")
@@ -37,17 +33,12 @@ def plot(answer: Answer, path: str | PathLike[str] | None = None) -> Any:
     long = 0.9 + 0.27 * len(names) if lying else 3.0
     shape = (1, len(columns)) if lying else (len(columns), 1)
     wide = 4.4 * shape[1] + (0.4 + 0.075 * longest if lying else 1.6)
-    figure = Figure(figsize=(wide, max(long, 1.8) * shape[0] + 0.5), layout="constrained")
+    figure = new_figure(figsize=(wide, max(long, 1.8) * shape[0] + 0.5))
     panels = figure.subplots(*shape, squeeze=False, sharey=lying, sharex=not lying).ravel().tolist()
     for axes, column in zip(panels, columns, strict=True):
         _bars(axes, column, [_safe(name) for name in names], lying=lying)
     figure.supxlabel(_caption(answer, len(names)), fontsize=8, color="#6b6b6b", x=0.01, ha="left")
-    if path is not None:
-        with warnings.catch_warnings():
-            # A letter that the font lacks is drawn as a box; there is nothing to be done about it.
-            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-            figure.savefig(path, dpi=150)
-    return figure
+    return saved(figure, path)
 
 
 def _bars(axes: Any, column: Column, names: list[str], *, lying: bool) -> None:
@@ -72,13 +63,10 @@ def _bars(axes: Any, column: Column, names: list[str], *, lying: bool) -> None:
         axes.set_xlim(-spare, len(names) - 1 + spare)
         axes.axhline(0, color=_ERROR, linewidth=0.8)
     axes.set_title(_safe(column.title), loc="left", fontsize=11)
-    axes.grid(visible=True, axis="x" if lying else "y", color=_GRID)
-    axes.set_axisbelow(True)
+    without_frame(axes, grid="x" if lying else "y")
     along = axes.xaxis if lying else axes.yaxis
     along.get_major_locator().set_params(nbins=_TICKS)
     along.set_major_formatter(lambda x, _: f"{x:,.12g}" if abs(x) < _LARGE else f"{x:.3g}")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
 
 
 def _names(answer: Answer) -> list[str]:
@@ -105,8 +93,7 @@ def _are_bins(one: Column, other: Column) -> bool:
 
 
 def _safe(text: str) -> str:
-    """Return a text in which matplotlib finds no formula."""
-    return printable(text).replace("$", r"\$")
+    return without_formulas(printable(text))
 
 
 def _caption(answer: Answer, shown: int) -> str:

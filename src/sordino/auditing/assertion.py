@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from sordino.auditing.report import Report
 
 RUNS = 100_000
-LEAST_RUNS = 400  # as for every audit; this file is loaded with pytest, and must load nothing else
-CONFIDENCE = 0.999999  # one false alarm in a million tests
+MIN_RUNS = 400  # As for every audit; this file is loaded with pytest, and loads nothing else.
+CONFIDENCE = 0.999999  # One false alarm in a million tests.
 _OPTIONS = ("runs", "confidence", "batch", "search", "universe", "time", "progress")
 
 
@@ -44,6 +44,7 @@ def assert_private(
     broken.
     """
     from sordino.auditing import audit as run  # numpy and scipy are loaded only here
+    from sordino.auditing.blackbox.runner import AlwaysRaisesError
 
     __tracebackhide__ = True  # pytest shows the line that asked
     for name in options:
@@ -59,10 +60,12 @@ def assert_private(
             mechanism, epsilon=epsilon, delta=delta, runs=runs, confidence=confidence, **options
         )
     except (TypeError, ValueError) as error:  # raised again, so that pytest shows the line above
-        said = f"assert_private(): {error}"
-        if guessed and "every time" in said:
-            said += "; no neighbours were given, so 0 and 1 were tried: give two inputs"
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(said) from error.__cause__
+        message = f"assert_private(): {error}"
+        if guessed and isinstance(error, AlwaysRaisesError):
+            message += "; no neighbours were given, so 0 and 1 were tried: give two inputs"
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            message
+        ) from error.__cause__
     if not report.private:
         raise AssertionError(str(report))
     return report

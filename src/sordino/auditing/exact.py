@@ -99,12 +99,12 @@ Law: TypeAlias = "Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]"
 Pair: TypeAlias = tuple[Any, Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-TOLERANCE = 1e-12  # of a probability that is a double, relative to it
-_WHOLE = 1e-12  # how far from 1 the sum of a law in doubles may be
-_PRECISIONS = (128, 512, 2048, 8192)  # bits of e^-epsilon, tried one after the other
+TOLERANCE = 1e-12  # Relative to a probability that is a double.
+_SUM_TOLERANCE = 1e-12
+_PRECISIONS = (128, 512, 2048, 8192)  # In bits of e^-epsilon, tried one after the other.
 _A_LAW = "a law is a mapping from outputs to probabilities, or a list or array of them"
 _PAIRS = "pairs must be a list of pairs of neighbours, such as [(0, 1)], or a Universe"
-_MOST_EPSILON = 5000  # e^epsilon beyond this is of no use to anybody
+_MAX_EPSILON = 5000
 
 
 def verify_law(
@@ -217,7 +217,7 @@ class _Probabilities:
         self.logs = _logs(self.doubles, self.fractions)
         self.places = {_key(output): place for place, output in enumerate(self.outputs)}
         total = math.fsum(self.doubles)
-        if sum(self.fractions) != 1 if self.exact else abs(total - 1) > _WHOLE:
+        if sum(self.fractions) != 1 if self.exact else abs(total - 1) > _SUM_TOLERANCE:
             raise ValueError(
                 f"the probabilities of a law must add up to 1, got {total:.16g}; list every output"
             )
@@ -348,8 +348,8 @@ def _least_gaussian(ratio: Fraction, delta: Fraction) -> float:
 
 def _read_epsilon(value: Number) -> Fraction:
     price = nonnegative("epsilon", value)
-    if price > _MOST_EPSILON:
-        raise ValueError(f"epsilon must be at most {_MOST_EPSILON}; a larger one promises nothing")
+    if price > _MAX_EPSILON:
+        raise ValueError(f"epsilon must be at most {_MAX_EPSILON}; a larger one promises nothing")
     return price
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import io
 import math
-import warnings
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sordino.figures import new_figure, saved, without_formulas, without_frame
 
 if TYPE_CHECKING:
     from sordino.auditing.report import Report
@@ -20,17 +21,17 @@ Array: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = tuple[Array, Array]
 Mask: TypeAlias = NDArray[np.bool_]
 
-_CELLS = 60  # of a histogram at most
-_BARS = 16  # outcomes without an order at most; the rarest share one bar
-_FEW = 8  # numbers; so few of them have a bar each
-_TAIL = 0.001  # of the outputs on either side may lie beyond the picture
-_LONGEST = 22  # letters of the name of an outcome
-_ACROSS = 76  # letters of all names side by side
-_DECADES = 40  # the height of the picture at least, as a factor
-_WIDEST = 92  # letters of a line above the picture
-_LINES = {"x": "#1b7f5c", "y": "#d98c3f"}  # whichever is likelier
+_MAX_CELLS = 60
+_MAX_BARS = 16  # Of outcomes without an order; the rarest share one more.
+_MAX_BARS_OF_NUMBERS = 8
+_TAIL = 0.001  # This share of the outputs may lie beyond the picture, on either side.
+_MAX_NAME_LENGTH = 22
+_MAX_NAMES_LENGTH = 76  # With more letters than this, names side by side are slanted.
+_MAX_LINE_LENGTH = 92
+_LEAST_HEIGHT = 40  # As a factor between top and floor.
+_LINES = {"x": "#1b7f5c", "y": "#d98c3f"}
 _BANDS = {"x": "#c3e0d5", "y": "#f3d9bd"}
-_WORST, _GRID = "#c75b7a", "#e6e6e6"
+_WORST = "#c75b7a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +55,15 @@ class Cells:
 
 def plot(report: Report, path: str | PathLike[str] | None = None) -> Any:
     """Draw an audit and return the figure; with a path, save it there as well."""
-    try:
-        from matplotlib.figure import Figure  # an extra
-    except ImportError:
-        raise ImportError("plot needs matplotlib: pip install 'sordino[plot]'") from None
-    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    figure = new_figure(figsize=(7.6, 4.4))
     draw(report, figure.subplots())
-    if path is not None:
-        _save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def svg(report: Report) -> str:
     """Draw an audit as a piece of SVG, to be put into a page."""
     drawn = io.StringIO()
-    _save(plot(report), drawn, format="svg", metadata={"Date": None})
+    saved(plot(report), drawn, format="svg", metadata={"Date": None})
     text = drawn.getvalue()
     return text[text.index("<svg") :]
 
@@ -80,7 +75,7 @@ def draw(report: Report, axes: Any) -> None:
     least = _least(cells)
     factor = math.exp(min(report.epsilon, 700))
     top = min(1.0, float(max(first.max(), other.max())) * 1.6) * 1.05
-    floor = min(least / 2, top / _DECADES)
+    floor = min(least / 2, top / _LEAST_HEIGHT)
     low = np.maximum(other / factor - report.delta, floor)
     high = np.clip(other * factor + report.delta, floor, 1)
     x, y = (_short(repr(report.of(side))) for side in report.order)
@@ -93,15 +88,12 @@ def draw(report: Report, axes: Any) -> None:
     paint(axes, cells, (np.maximum(first, floor), np.maximum(other, floor)), (low, high), colours)
     axes.set_yscale("log")
     axes.set_ylim(floor, top)
-    axes.set_xlabel(_short(_below(report), _WIDEST).replace("$", r"\$"))
+    axes.set_xlabel(without_formulas(_short(report.axis, _MAX_LINE_LENGTH)))
     axes.set_ylabel("share of the runs")
     axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.10g} %")
     axes.yaxis.set_minor_formatter(lambda *_: "")
     axes.set_title(_title(report), loc="left", fontsize=10)
-    axes.grid(visible=True, axis="y", color=_GRID)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    without_frame(axes, grid="y")
     names = (f"output for {x}", f"output for {y}", between)
     _legend(axes, names, colours, shaded=bool(cells.worst))
 
@@ -121,9 +113,9 @@ def cells_of(report: Report) -> Cells:
     if not finite.any():
         return _named(first.astype(str), other.astype(str), inside)
     distinct = np.unique(both[finite])
-    if len(distinct) <= _FEW and finite.all():
+    if len(distinct) <= _MAX_BARS_OF_NUMBERS and finite.all():
         return _few(distinct, first, other, inside)
-    edges = _edges(both.astype(float)[finite], min(_CELLS, max(8, math.isqrt(len(first)) // 2)))
+    edges = _edges(both.astype(float)[finite], min(_MAX_CELLS, max(8, math.isqrt(len(first)) // 2)))
     shares = (_shares(first, edges), _shares(other, edges))
     return Cells(edges, None, shares, _worst(report, edges, distinct))
 
@@ -141,11 +133,11 @@ def _few(values: Array, first: Array, other: Array, inside: Mask | None) -> Cell
 def _named(first: Array, other: Array, inside: Mask | None) -> Cells:
     """Count outcomes without an order; the most frequent come first."""
     names, counts = np.unique(np.concatenate([first, other]), return_counts=True)
-    kept = names[np.argsort(-counts, kind="stable")][:_BARS]
+    kept = names[np.argsort(-counts, kind="stable")][:_MAX_BARS]
     shares = [np.array([np.mean(side == name) for name in kept]) for side in (first, other)]
     shown = tuple(_short(str(name)) for name in kept)
-    if len(names) > _BARS:
-        shown = (*shown, f"{len(names) - _BARS:,} more")
+    if len(names) > _MAX_BARS:
+        shown = (*shown, f"{len(names) - _MAX_BARS:,} more")
         shares = [np.append(share, max(0.0, 1 - share.sum())) for share in shares]
     edges = np.arange(len(shown) + 1) - 0.5
     worst = _marked(kept, np.concatenate([first, other]), inside)
@@ -164,9 +156,9 @@ def _edges(values: Array, most: int) -> Array:
     distinct = np.unique(values)
     if len(distinct) == 1:
         return np.array([distinct[0] - 0.5, distinct[0] + 0.5])
-    if len(distinct) <= _CELLS:
+    if len(distinct) <= _MAX_CELLS:
         step = float(np.diff(distinct).min())
-        if (distinct[-1] - distinct[0]) / step <= _CELLS:
+        if (distinct[-1] - distinct[0]) / step <= _MAX_CELLS:
             return np.arange(distinct[0] - step / 2, distinct[-1] + step, step)
     low, high = np.quantile(values, [_TAIL, 1 - _TAIL])
     if low == high:
@@ -223,8 +215,8 @@ def _bars(axes: Any, cells: Cells, shares: Arrays, band: Arrays, colours: Colour
     axes.bar(places, band[1] - band[0], 0.86, bottom=band[0], color=colours.band)
     axes.bar(places - 0.18, first, 0.3, color=colours.first)
     axes.bar(places + 0.18, other, 0.3, color=colours.other)
-    names = [name.replace("$", r"\$") for name in cells.names or ()]
-    slanted = sum(len(name) + 2 for name in names) > _ACROSS
+    names = [without_formulas(name) for name in cells.names or ()]
+    slanted = sum(len(name) + 2 for name in names) > _MAX_NAMES_LENGTH
     axes.set_xticks(places, names)
     axes.set_xlim(-0.6, len(names) - 0.4)
     if slanted:
@@ -249,36 +241,22 @@ def _legend(axes: Any, words: tuple[str, str, str], colours: Colours, *, shaded:
     from matplotlib.patches import Patch  # an extra, which is there since something was drawn
 
     marks = [Patch(color=colour) for colour in (colours.first, colours.other, colours.band)]
-    names = [word.replace("$", r"\$") for word in words]
+    names = [without_formulas(word) for word in words]
     if shaded:
         marks.append(Patch(color=_WORST, alpha=0.3))
         names.append("worst event")
     axes.figure.legend(marks, names, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
 
 
-def _save(figure: Any, target: Any, **options: Any) -> None:
-    with warnings.catch_warnings():
-        # A letter that the font lacks is drawn as a box; there is nothing to be done about it.
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        figure.savefig(target, dpi=150, **options)
-
-
-def _below(report: Report) -> str:
-    """Say what the numbers below the picture are."""
-    if report.event.startswith(f"the last binary digit of {report.axis} stands at"):
-        return f"where the last binary digit of {report.axis} stands, as a power of two"
-    return report.axis
-
-
 def _title(report: Report) -> str:
     found = f"epsilon is at least {report.lower_bound:.4g}"
     sure = f"with {100 * report.confidence:.7g} % confidence"
     promised = f"promised {report.epsilon:.4g}"
-    words = _short(report.event, _WIDEST - 13).replace("$", r"\$")
+    words = without_formulas(_short(report.event, _MAX_LINE_LENGTH - 13))
     return f"{report.verdict}: {found} {sure}, {promised}\nworst event: {words}"
 
 
-def _short(text: str, most: int = _LONGEST) -> str:
+def _short(text: str, most: int = _MAX_NAME_LENGTH) -> str:
     """Return a text that is not too long, in which every letter can be drawn.
 
     >>> _short("a long way to say nothing at all", 12)

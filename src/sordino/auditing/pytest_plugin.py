@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sordino.auditing.assertion import LEAST_RUNS, RUNS
+from sordino.auditing.assertion import MIN_RUNS, RUNS
 from sordino.auditing.assertion import assert_private as check
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def _runs(config: pytest.Config) -> int:
         if not said:
             return RUNS
     digits = str(said)
-    if not (digits.isascii() and digits.isdecimal()) or int(digits) < LEAST_RUNS:
+    if not (digits.isascii() and digits.isdecimal()) or int(digits) < MIN_RUNS:
         raise pytest.UsageError(
-            f"{name} must be a whole number of at least {LEAST_RUNS}, got {said!r}"
+            f"{name} must be a whole number of at least {MIN_RUNS}, got {said!r}"
         )
     return int(digits)

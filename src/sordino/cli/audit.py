@@ -1,42 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sordino audit`: look for what a mechanism loses beyond its promise."""
+"""`sordino audit`: look for what a mechanism, or sordino itself, loses beyond its promise."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from difflib import get_close_matches
+from operator import attrgetter
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
+from sordino import __version__
 from sordino.answer.render import printable
 from sordino.auditing import audit as run_audit
-from sordino.auditing.page import facts_of, page
-from sordino.auditing.report import Outcome
-from sordino.cli.audit_target import load, read_value
+from sordino.auditing.report import Outcome, facts_of, page
 from sordino.cli.exits import FAILED, INTERRUPTED
 from sordino.cli.shown import console_for
 from sordino.cli.shown import facts_of as listed
+from sordino.cli.work import PICTURES, check_ending, progress
 from sordino.numbers.rational import decimal_of
 
 if TYPE_CHECKING:
     from sordino.auditing import Report
+    from sordino.auditing.own.mechanisms import Case
 
-RUNS = 1_000_000  # of a mechanism that is named
-_LONGEST = 40  # letters of a name beside a bar
-_FEW = 20_000  # runs
-_PICTURES = (".png", ".svg", ".pdf")
+_FORM = "write module:function, such as my_module:my_mechanism"
+_BRACKETS = re.compile(r"[()\[\]{}]")
+_LITERAL_STARTS = "([{'\"-+.0123456789"
+RUNS = 1_000_000
+OWN_RUNS = 100_000  # Of each mechanism of sordino that makes many at once.
+_SLOWER = 20  # Of each other one there are so many times fewer.
+_MIN_OWN_RUNS = 400
+_FEW_RUNS = 20_000
+_MAX_NAME_LENGTH = 40
 _PAGES = (".html", ".htm")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AuditRequest:
     """What the command was asked for."""
 
     target: str | None
@@ -52,27 +65,25 @@ class Request:
     as_json: bool
 
 
-def audit(request: Request) -> None:
+def audit(request: AuditRequest) -> None:
     """Audit what was named, or sordino itself; leave with 1 if a violation was found."""
-    _check_file("--plot", request.plot, _PICTURES)
+    _check_file("--plot", request.plot, PICTURES)
     _check_file("--report", request.report, _PAGES)
     if request.target is None:
         _refuse_idle_options(request)
-        from sordino.cli.audit_own import audit_own  # the whole package is loaded only here
-
-        private = audit_own(request)
+        private = _audit_own(request)
     else:
         private = _audit_one(request, request.target)
     if not private:
         raise typer.Exit(FAILED)
 
 
-def number(name: str, text: str) -> float:
+def _number(name: str, text: str) -> float:
     """Read a number that was typed, as a double."""
     return float(decimal_of(name, text))
 
 
-def write_page(
+def _write_page(
     path: Path, title: str, facts: list[tuple[str, str]], outcomes: Sequence[Outcome]
 ) -> None:
     """Write the page of a list of audits."""
@@ -88,23 +99,13 @@ def bar(*, as_json: bool) -> Iterator[Callable[[str], Callable[[int, int], None]
 
     Whoever interrupts it is told how far it was.
     """
-    console = console_for(errors=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[told]}"),
-        TimeElapsedColumn(),
-    )
-    shown = Progress(
-        *columns, console=console, transient=True, disable=as_json or not console.is_terminal
-    )
-
+    shown = progress("{task.fields[told]}", as_json=as_json)
     reached = [""]
 
     def begin(name: str) -> Callable[[int, int], None]:
         for old in shown.task_ids:
             shown.remove_task(old)
-        short = printable(name)[:_LONGEST]
+        short = printable(name)[:_MAX_NAME_LENGTH]
         task = shown.add_task(short, total=None, told="")
         reached[0] = f"at {short}, before its first runs were done"
 
@@ -124,7 +125,7 @@ def bar(*, as_json: bool) -> Iterator[Callable[[str], Callable[[int, int], None]
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _audit_one(request: Request, target: str) -> bool:
+def _audit_one(request: AuditRequest, target: str) -> bool:
     if request.epsilon is None:
         raise ValueError("say what the mechanism promises, such as --epsilon 1")
     with redirect_stdout(sys.stderr):  # what a file prints when it is read is no report
@@ -135,10 +136,10 @@ def _audit_one(request: Request, target: str) -> bool:
             mechanism,
             x,
             y,
-            epsilon=number("epsilon", request.epsilon),
-            delta=number("delta", "0" if request.delta is None else request.delta),
+            epsilon=_number("epsilon", request.epsilon),
+            delta=_number("delta", "0" if request.delta is None else request.delta),
             runs=RUNS if request.runs is None else request.runs,
-            confidence=number("confidence", request.confidence),
+            confidence=_number("confidence", request.confidence),
             batch=True if request.batch else None,
             time=request.time,
             progress=begin(target),
@@ -149,14 +150,14 @@ def _audit_one(request: Request, target: str) -> bool:
         _show(target, report)
     if request.plot is not None:
         _draw(report, request.plot)
-        tell(request, "drawn", request.plot)
+        _tell(request, "drawn", request.plot)
     if request.report is not None:
-        write_page(request.report, f"Audit of {target}", [], [Outcome(target, report)])
-        tell(request, "written", request.report)
+        _write_page(request.report, f"Audit of {target}", [], [Outcome(target, report)])
+        _tell(request, "written", request.report)
     return report.private
 
 
-def _neighbours(request: Request, mechanism: Callable[..., Any]) -> tuple[Any, Any]:
+def _neighbours(request: AuditRequest, mechanism: Callable[..., Any]) -> tuple[Any, Any]:
     if request.neighbours is not None:
         x, y = map(read_value, request.neighbours)
         return x, y
@@ -170,26 +171,21 @@ def _check_file(option: str, path: Path | None, endings: tuple[str, ...]) -> Non
     """Refuse a file that could not be written before anything is run."""
     if path is None:
         return
-    if path.suffix.lower() not in endings:
-        raise ValueError(
-            f"{option} must name a file that ends in {' or '.join(endings)}, got {path}"
-        )
+    check_ending(option, path, endings)
     if not path.parent.is_dir():
         raise ValueError(f"{path} could not be written: there is no folder {path.parent}")
 
 
 def _draw(report: Report, path: Path) -> None:
-    from sordino.auditing.plot import plot  # matplotlib is an extra
-
     try:
-        plot(report, path)
-    except ImportError as error:
+        report.plot(path)
+    except ImportError as error:  # matplotlib is an extra
         raise ValueError(str(error)) from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} could not be drawn: {error}") from None
 
 
-def tell(request: Request, done: str, path: Path) -> None:
+def _tell(request: AuditRequest, done: str, path: Path) -> None:
     """Say what became of a file that was asked for."""
     if not request.as_json:
         typer.echo(f"{done} to {path}")
@@ -202,11 +198,11 @@ def _show(target: str, report: Report) -> None:
     console.print(Text.assemble((said, style), (target, "bold")), "", sep="\n")
     console.print(listed(facts_of(report)))
     if report.private:
-        few = "so few runs see little" if report.runs < _FEW else "more runs see more"
+        few = "so few runs see little" if report.runs < _FEW_RUNS else "more runs see more"
         console.print(f"\nThat nothing was found proves nothing; {few}.", style="dim")
 
 
-def _refuse_idle_options(request: Request) -> None:
+def _refuse_idle_options(request: AuditRequest) -> None:
     given = {
         "--epsilon": request.epsilon is not None,
         "--delta": request.delta is not None,
@@ -221,3 +217,205 @@ def _refuse_idle_options(request: Request) -> None:
                 f"{option} goes with a function to audit, such as my_module:my_mechanism; "
                 "without one sordino audits itself"
             )
+
+
+def _audit_own(request: AuditRequest) -> bool:
+    """Audit every mechanism and a few plans, show what came out, and tell whether all is well."""
+    confidence = _number("confidence", request.confidence)
+    runs = OWN_RUNS if request.runs is None else request.runs
+    began = perf_counter()
+    outcomes = _outcomes(runs, confidence, as_json=request.as_json)
+    seconds = perf_counter() - began
+    broken = [one for one in outcomes if not one.private]
+    facts = [
+        ("version", f"sordino {__version__}"),
+        ("looked at", f"{len(outcomes)} mechanisms and plans, in {seconds:.0f} seconds"),
+        *_ways(outcomes),
+        ("violations", f"{len(broken)}" if broken else "none found"),
+        ("confidence", f"{100 * confidence:.8g} %, of all bounds together"),
+    ]
+    if runs < OWN_RUNS:
+        facts.append(
+            ("remark", f"fewer runs than {OWN_RUNS:,} see little: a bound of 0 tells nothing")
+        )
+    if request.as_json:
+        told = {
+            "version": __version__,
+            "confidence": confidence,
+            "violations": len(broken),
+            "audits": [one.to_json() for one in outcomes],
+        }
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        _show_own(console_for(), facts, outcomes)
+    if request.report is not None:
+        _write_page(request.report, "sordino, audited by itself", facts, outcomes)
+        _tell(request, "written", request.report)
+    return not broken
+
+
+def _outcomes(runs: int, confidence: float, *, as_json: bool) -> list[Outcome]:
+    """Audit all; the chance of a false alarm is shared out among the mechanisms."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence:g}")
+    from sordino.auditing import own  # the whole package is loaded only here
+
+    every = [*own.cases(), *own.function_cases(), *own.local_cases(), *own.plan_cases()]
+    each = 1 - (1 - confidence) / len(every)
+    questions = list(own.plans())
+    count = len(every) + len(questions)
+    outcomes: list[Outcome] = []
+    with bar(as_json=as_json) as begin:
+        for case in every:
+            report = case.audit(
+                _runs(case, runs),
+                confidence=each,
+                progress=begin(f"{len(outcomes) + 1} of {count}: {case.name}"),
+            )
+            outcomes.append(Outcome(case.name, report, case.verify(), described=case.described))
+        for question in questions:
+            begin(f"{len(outcomes) + 1} of {count}: {question.name}")
+            outcomes.append(
+                Outcome(question.name, findings=tuple(map(str, question.check().findings)))
+            )
+    return outcomes
+
+
+def _ways(outcomes: list[Outcome]) -> list[tuple[str, str]]:
+    """Say how many were looked at in each way."""
+    sampled = sum(one.report is not None for one in outcomes)
+    verified = sum(one.verified is not None for one in outcomes)
+    asked = [one for one in outcomes if one.findings is not None]
+    found = sum(bool(one.findings) for one in asked)
+    return [
+        ("sampled", f'{sampled}; "at least" is what their runs show'),
+        (
+            "verified",
+            f'{verified} of these from their law; "exact" is the least epsilon that holds',
+        ),
+        ("replayed", f"{len(asked)} questions in SQL, with findings in {found or 'none'}"),
+    ]
+
+
+def _runs(case: Case, runs: int) -> int:
+    """Return how often to run a case: seldom, if each run is a call of its own."""
+    return runs if case.quick else max(runs // _SLOWER, min(runs, _MIN_OWN_RUNS))
+
+
+def _show_own(console: Console, facts: list[tuple[str, str]], outcomes: list[Outcome]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("\nwhat", overflow="fold")
+    table.add_column("promised\nepsilon, delta", no_wrap=True)
+    table.add_column("at\nleast", justify="right", no_wrap=True)
+    table.add_column("\nexact", justify="right", no_wrap=True)
+    table.add_column("\nverdict", no_wrap=True)
+    for one in outcomes:
+        if one.ways == "replayed" and one.private:
+            continue  # told by their number alone
+        is_sampled_only = one.private and one.verified is None
+        words = "none found" if is_sampled_only else one.verdict  # a terminal is narrow
+        verdict = Text(words, "green" if one.private else "bold red")
+        table.add_row(Text(one.name), one.promised, one.found, one.exact, verdict)
+    console.print(table)
+    for one in outcomes:
+        if not one.private:
+            console.print(Text(f"\n{one.name}: {one.words}", style="red"))
+    console.print()
+    console.print(listed(facts[1:]))
+
+
+def load(target: str) -> Callable[..., Any]:
+    """Import a function by its name, from the current folder first."""
+    module, colon, name = target.partition(":")
+    if module.endswith(".py"):
+        stem = Path(module).stem
+        raise ValueError(
+            f"{target!r} names a file; go to its folder and write {stem}:{name or 'function'}"
+        )
+    parts = [*module.split("."), *name.split(".")]
+    if not colon or not all(part.isidentifier() for part in parts):
+        raise ValueError(f"{target!r} does not name a function; {_form(target)}")
+    with _current_folder():
+        found = _module(module)
+    try:
+        mechanism = attrgetter(name)(found)
+    except AttributeError:
+        raise ValueError(_no_name(found, module, name)) from None
+    except Exception as error:  # what a file does when a name of it is looked up
+        raise ValueError(f"looking up {target} failed with {_told(error)}") from None
+    if not callable(mechanism):
+        kind = type(mechanism).__name__
+        raise ValueError(
+            f"{target} is of type {kind} and cannot be called; name a function of the data"
+        )
+    return mechanism  # type: ignore[no-any-return]  # whatever the file holds
+
+
+def read_value(text: str) -> Any:
+    """Read a value as Python writes it; what is a plain word is text, and code is refused.
+
+    >>> read_value("[1, 2]"), read_value("-3"), read_value("alice")
+    ([1, 2], -3, 'alice')
+    """
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        if not text.strip() or (
+            text.strip()[0] not in _LITERAL_STARTS and not _BRACKETS.search(text)
+        ):
+            return text
+    raise ValueError(
+        f"the neighbour {text} cannot be read; write it as Python does, such as 3, [1, 2] or 'a'"
+    )
+
+
+def _form(target: str) -> str:
+    """Say how a function is named; a dot may stand where the colon belongs."""
+    module, dot, name = target.rpartition(".")
+    if dot and all(part.isidentifier() for part in [*module.split("."), name]):
+        return f"write {module}:{name}"
+    return _FORM
+
+
+@contextmanager
+def _current_folder() -> Iterator[None]:
+    """Let imports look into the current folder, as `python -m` does."""
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise ValueError(
+                f"there is no module {error.name!r}; go to the folder that holds it, or install it"
+            ) from None
+        raise _failed(name, error) from None
+    except (Exception, SystemExit) as error:
+        raise _failed(name, error) from None
+
+
+def _failed(name: str, error: BaseException) -> ValueError:
+    return ValueError(
+        f"importing {name} failed with {_told(error)}; see that 'python -c \"import {name}\"' works"
+    )
+
+
+def _told(error: BaseException) -> str:
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _no_name(found: Any, module: str, name: str) -> str:
+    held = getattr(found, "__dict__", {})  # what a module would load on demand is not asked for
+    public = [one for one, value in held.items() if callable(value) and one[:1] != "_"]
+    near = get_close_matches(name, public, n=1)
+    hint = f"did you mean {near[0]}?" if near else _FORM
+    return f"module {module} has no {name}; {hint}"

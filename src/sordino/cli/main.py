@@ -12,7 +12,7 @@ import sordino
 from sordino.cli.asking import ask, explain, repl
 from sordino.cli.exits import MEANINGS, refusals
 from sordino.cli.keeping import budget, history, ledger, log
-from sordino.cli.local import local
+from sordino.cli.local.commands import local
 from sordino.cli.options import CATALOG, AsJson
 from sordino.cli.usage import Commands
 from sordino.cli.wholes import whole
@@ -268,7 +268,7 @@ def audit(
     with refusals(as_json=as_json):
         from sordino.cli import audit as command  # numpy and rich are loaded only here
 
-        request = command.Request(
+        request = command.AuditRequest(
             mechanism, epsilon, delta, neighbours, batch, time, runs, confidence, plot, report,
             as_json,
         )  # fmt: skip

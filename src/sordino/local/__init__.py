@@ -2,21 +2,18 @@
 """The local model: each person randomizes, and nobody who counts need be trusted."""
 
 from sordino.local.best import best, candidates
+from sordino.local.bit_rows import Subset, Unary
 from sordino.local.estimate import Estimate
 from sordino.local.hadamard import Hadamard
 from sordino.local.hashing import Hashing
-from sordino.local.heavy import HeavyHitters
-from sordino.local.mean import MeanEstimate
+from sordino.local.heavy import Found, HeavyHitters
 from sordino.local.memoised import Memoised
+from sordino.local.numbers import MeanEstimate
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
-from sordino.local.prefixes import Found
-from sordino.local.protocol import Protocol
+from sordino.local.protocol import Client, Protocol, Server
 from sordino.local.reports import Reports, joined, read_reports
 from sordino.local.response import Response
-from sordino.local.sides import Client, Server
-from sordino.local.subset import Subset
-from sordino.local.unary import Unary
 
 __all__ = [
     "Client",

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
+from sordino.local.bit_rows import Subset, Unary
 from sordino.local.domain import read_domain
 from sordino.local.hadamard import Hadamard
 from sordino.local.hashing import Hashing
 from sordino.local.protocol import Protocol
 from sordino.local.response import Response
-from sordino.local.subset import Subset
-from sordino.local.unary import Unary
 from sordino.numbers.rational import Integer, Number, positive_whole
 
-_CLOSE = 1.05  # times the least error counts as the least
+CLOSE_TO_LEAST = 1.05  # Times the least error counts as the least.
 
 
 def best(categories: object, epsilon: Number, *, most_bits: Integer | None = None) -> Protocol:
@@ -38,7 +37,7 @@ def best(categories: object, epsilon: Number, *, most_bits: Integer | None = Non
         found = short
     errors = {protocol: protocol.total_error(1) for protocol in found}
     least_error = min(errors.values())
-    close = [protocol for protocol in found if errors[protocol] <= _CLOSE * least_error]
+    close = [protocol for protocol in found if errors[protocol] <= CLOSE_TO_LEAST * least_error]
     return min(close, key=lambda protocol: (protocol.report_bits, errors[protocol]))
 
 

@@ -19,7 +19,7 @@ from sordino.local.domain import Label
 Floats = npt.NDArray[np.float64]
 
 _MOST_LINES = 40
-_LONGEST = 40  # places of a label
+_MAX_LABEL_LENGTH = 40
 
 
 class Line(NamedTuple):
@@ -142,7 +142,7 @@ def onto_simplex(values: Floats) -> Floats:
 def _cut(label: Label) -> str:
     text = str(label)
     text = text if text.isprintable() else ascii(text)[1:-1]
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return text if len(text) <= _MAX_LABEL_LENGTH else text[: _MAX_LABEL_LENGTH - 3] + "..."
 
 
 def sure(confidence: float) -> str:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
-from sordino.local.response import is_below, number_of, tally_numbers
+from sordino.local.randomizer import Counts, number_of
 from sordino.numbers.rational import Number
 from sordino.randomness.coins import Coins, below_many
 from sordino.randomness.entropy import system
@@ -56,22 +55,10 @@ class Hadamard(Protocol):
         drawn[wrong] ^= (marks & -marks)[wrong]
         return drawn.astype(number_of(self.cells))
 
-    def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether all reports are numbers below K."""
-        return is_below(data, self.cells)
-
-    def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count how often each number was reported."""
-        tally_numbers(data, counts)
-
     def supports(self, counts: Counts, people: int) -> Counts:
         """Return, for each category, how many numbers share an even number of bits with it."""
         signed = transformed(counts)
         return (people + signed[1 : len(self.domain) + 1]) // 2
-
-    def fits(self, counts: Counts, people: int) -> bool:
-        """Tell whether there is one report for each person."""
-        return bool(sum(counts.tolist()) == people)
 
     def channel(self) -> Channel:
         """Return, for every number, its chance given each category."""
@@ -87,9 +74,9 @@ class Hadamard(Protocol):
 
 def transformed(counts: Counts) -> Counts:
     """Return the Walsh-Hadamard transform of whole numbers, which are a power of 2 in number."""
-    found, size = counts.copy(), 1
-    while size < found.size:
-        pairs = found.reshape(-1, 2, size)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+    transform, size = counts.copy(), 1
+    while size < transform.size:
+        first, second = transform.reshape(-1, 2, size).swapaxes(0, 1)
+        transform = np.stack([first + second, first - second], axis=1).ravel()
         size *= 2
-    return found
+    return transform

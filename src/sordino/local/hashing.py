@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
+from sordino.local.randomizer import Counts
 from sordino.local.response import Response
 from sordino.numbers.rational import Integer, Number, positive_whole
 from sordino.privacy import losses
@@ -23,12 +23,11 @@ from sordino.randomness.coins import below_many
 from sordino.randomness.entropy import system
 
 PRIME = (1 << 31) - 1
-_BITS = 31
-_AT_ONCE = 1 << 14  # reports whose numbers stay in the processor's cache
-_MOST_LISTED = 1 << 14  # reports
-_MOST_BUCKETS = 1 << 12  # where more would be better, randomized response is better still
+_REPORTS_AT_ONCE = 1 << 14  # Their numbers stay in the processor's cache.
+_MAX_LISTED = 1 << 14
+MAX_BUCKETS = 1 << 12  # Where more would be better, randomized response is better still.
 
-Words = npt.NDArray[np.uint32]
+Rows = npt.NDArray[np.uint32]
 
 
 class Hashing(Protocol):
@@ -54,7 +53,7 @@ class Hashing(Protocol):
             raise ValueError(
                 f"prime must be a prime number, from the number of categories to {PRIME}"
             )
-        near = min(int(self.odds) + 1, self.prime - 1, _MOST_BUCKETS)
+        near = min(int(self.odds) + 1, self.prime - 1, MAX_BUCKETS)
         sizes = {max(near, 2), max(near, 2) + 1}
         self.buckets = min(sizes, key=self._error)
         self.truth, self.other = self._chances(self.buckets)
@@ -63,11 +62,6 @@ class Hashing(Protocol):
     def report_bits(self) -> int:
         """Two numbers below the prime, and a bucket."""
         return 2 * (self.prime - 1).bit_length() + (self.buckets - 1).bit_length()
-
-    @property
-    def cells(self) -> int:
-        """One for each category."""
-        return len(self.domain)
 
     @property
     def loss(self) -> Loss:
@@ -102,8 +96,8 @@ class Hashing(Protocol):
         The hash of the next category is that of the one before plus a, modulo the prime.
         """
         prime = np.uint32(self.prime)
-        for start in range(0, len(data), _AT_ONCE):
-            step, value, bucket = data[start : start + _AT_ONCE].T.copy()
+        for start in range(0, len(data), _REPORTS_AT_ONCE):
+            step, value, bucket = data[start : start + _REPORTS_AT_ONCE].T.copy()
             first, width = self._edges[bucket], self._widths[bucket]
             turned, inside = np.empty_like(value), np.empty(value.size, dtype=np.bool_)
             for category in range(counts.size):
@@ -114,17 +108,14 @@ class Hashing(Protocol):
                 np.subtract(value, prime, out=turned)
                 np.minimum(value, turned, out=value)
 
-    def support_of(self, data: npt.NDArray[Any], number: int) -> int:
-        """Return how many reports support one number below the prime."""
-        hashes = hashed(data[:, 0], data[:, 1], np.uint64(number), self.prime)
-        bucket = data[:, 2]
-        inside = hashes - self._edges[bucket] < self._widths[bucket]
-        return int(np.count_nonzero(inside))
+    def fits(self, counts: Counts, people: int) -> bool:  # noqa: ARG002 - any counts can be
+        """Tell whether the reports of so many people can have these counts."""
+        return True
 
     def channel(self) -> Channel:
         """Return, for every hash function and bucket, its chance given each category."""
-        if self.prime**2 * self.buckets > _MOST_LISTED:
-            raise ValueError(f"all reports can be listed if there are at most {_MOST_LISTED}")
+        if self.prime**2 * self.buckets > _MAX_LISTED:
+            raise ValueError(f"all reports can be listed if there are at most {_MAX_LISTED}")
         found: Channel = {}
         edges, response = self._edges.tolist(), self._response
         for a in range(self.prime):
@@ -144,14 +135,14 @@ class Hashing(Protocol):
         return Response(self.buckets, epsilon=self.epsilon)
 
     @cached_property
-    def _edges(self) -> Words:
+    def _edges(self) -> Rows:
         """Where each bucket begins, and the prime."""
         return np.array(
             [_edge(y, self.buckets, self.prime) for y in range(self.buckets + 1)], dtype=np.uint32
         )
 
     @cached_property
-    def _widths(self) -> Words:
+    def _widths(self) -> Rows:
         return np.diff(self._edges)
 
     def _chances(self, buckets: int) -> tuple[Fraction, Fraction]:
@@ -167,7 +158,7 @@ class Hashing(Protocol):
         return other * (1 - other) / (truth - other) ** 2
 
 
-def hashed(step: Words, start: Words, numbers: Any, prime: int) -> npt.NDArray[np.uint32]:
+def hashed(step: Rows, start: Rows, numbers: Any, prime: int) -> npt.NDArray[np.uint32]:
     """Return step * number + start modulo the prime, all below 2**31."""
     product = step.astype(np.uint64)
     product *= numbers

@@ -12,15 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.local.domain import Codes
-from sordino.local.protocol import Protocol
+from sordino.local.protocol import Protocol, Server
 from sordino.local.randomizer import odds_of, read_epsilon
 from sordino.local.reports import Reports, read_reports
-from sordino.local.response import Response
-from sordino.local.sides import Server
+from sordino.local.response import Response, respond
 from sordino.numbers.rational import Integer, Number, is_integer, positive_whole, written
 from sordino.privacy.loss import Loss
-from sordino.randomness.coins import Coins, below_many
-from sordino.randomness.entropy import system
 
 _MARK = "sordino memory 1"
 _MOST_PEOPLE = 1 << 32
@@ -145,7 +142,8 @@ class MemoisedClient:
         with self._lock:  # or two threads would draw two reports for one value
             kept = self._looked_up(keys, protocol.draw(codes))
         if self.question.again is not None:
-            kept = _responded(kept, self.question.again, len(protocol.domain))
+            again = respond(kept.astype(np.int64), self.question.again, len(protocol.domain))
+            kept = again.astype(kept.dtype)
         return Reports(self.question.sent.fingerprint, kept)
 
     def _looked_up(self, keys: Codes, drawn: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -213,15 +211,3 @@ def odds_between(first: Fraction, both: Fraction, categories: int) -> Fraction:
     Fraction(5, 1)
     """
     return (both * (first + categories - 2) - (categories - 1)) / (first - both)
-
-
-def _responded(
-    codes: npt.NDArray[np.unsignedinteger], odds: Fraction, categories: int
-) -> npt.NDArray[np.unsignedinteger]:
-    """Return each code with these odds against each other one, else another one."""
-    bits = system()
-    moves = Coins((categories - 1) / (odds + categories - 1)).many(codes.size, bits)
-    steps = below_many(categories - 1, int(moves.sum()), bits) + 1
-    moved: Codes = codes.astype(np.int64)
-    moved[moves] = (moved[moves] + steps) % categories
-    return moved.astype(codes.dtype)

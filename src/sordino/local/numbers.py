@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.local.counting import Counts
-from sordino.local.mean import MeanServer
-from sordino.local.randomizer import AT_ONCE, Encoder, Randomizer
-from sordino.local.response import is_below, number_of, tally_numbers
+from sordino.local.estimate import sure, written_down, written_up
+from sordino.local.randomizer import PEOPLE_AT_ONCE, Counted, Counting, Encoder, number_of
 from sordino.local.scale import Places, Scale, read_scale, read_values
-from sordino.numbers.rational import Integer, Number, brief, positive_whole, written
+from sordino.numbers.rational import (
+    Integer,
+    Number,
+    brief,
+    confidence_level,
+    positive_whole,
+    written,
+)
+from sordino.numbers.rounding import down, up
 from sordino.randomness.entropy import Bits, system
 
 STEPS = 256
@@ -28,7 +35,7 @@ STEPS = 256
 Channel = dict[int, tuple[Fraction, ...]]
 
 
-class NumberProtocol(Randomizer):
+class NumberProtocol(Counted):
     """A way to report a number of a public range so that nobody learns it.
 
     Numbers beyond an end of the range count as that end.
@@ -40,7 +47,9 @@ class NumberProtocol(Randomizer):
         Proof: docs/proofs/local_numbers.md, theorems 1 and 2.
     """
 
-    def __init__(self, low: Number, high: Number, *, epsilon: Number, steps: Integer) -> None:
+    def __init__(
+        self, low: Number, high: Number, *, epsilon: Number, steps: Integer = STEPS
+    ) -> None:
         super().__init__(epsilon=epsilon)
         self.scale: Scale = read_scale(low, high, steps)
 
@@ -96,22 +105,10 @@ class NumberProtocol(Randomizer):
         """Return what counts reports."""
         return MeanServer(self)
 
-    def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether an array can be one of reports of this protocol."""
-        return is_below(data, self.outputs)
-
     @property
     def cells(self) -> int:
         """How many counts a server keeps: one for each report."""
         return self.outputs
-
-    def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count how often each number was reported."""
-        tally_numbers(data, counts)
-
-    def fits(self, counts: Counts, people: int) -> bool:
-        """Tell whether there is one report for each person."""
-        return bool(sum(counts.tolist()) == people)
 
     def variance(self, value: Number | None = None) -> Fraction:
         """Return the variance of an estimated mean of such values, times the number of people.
@@ -149,11 +146,91 @@ class NumberClient(Encoder):
 
     def _drawn(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         out = np.empty(column.size, dtype=number_of(self.protocol.outputs))
-        for start in range(0, column.size, AT_ONCE):  # what is needed stays in the cache
+        for start in range(0, column.size, PEOPLE_AT_ONCE):  # what is needed stays in the cache
             bits = system()
             with np.errstate(invalid="ignore"):
-                places = self.protocol.scale.rounded(column[start : start + AT_ONCE], bits)
+                places = self.protocol.scale.rounded(column[start : start + PEOPLE_AT_ONCE], bits)
             # The array may be another's too, who writes no number into it meanwhile.
             np.clip(places, 0, self.protocol.scale.steps, out=places)
-            out[start : start + AT_ONCE] = self.protocol.draw(places, bits)
+            out[start : start + PEOPLE_AT_ONCE] = self.protocol.draw(places, bits)
         return out
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """The mean of the numbers of some people, with an interval that holds it.
+
+    ``mean`` is unbiased and may lie beyond the range; ``low`` and ``high`` never do. The standard
+    error is that for people drawn at random; for the mean of these people alone it is no larger.
+    It is at least that of the coins alone. Reports that are all the same, such as that of one
+    person, show no spread: then it is that of the coins for the worst number.
+    """
+
+    people: int
+    mean: float
+    low: float
+    high: float
+    standard_error: float
+    confidence: float
+
+    def __str__(self) -> str:
+        size = self.standard_error or self.high - self.low or 1.0
+        places = min(max(1 - math.floor(math.log10(size)), 0), 15)
+        low, high = written_down(self.low, places), written_up(self.high, places)
+        return (
+            f"mean {self.mean:z.{places}f}, from {low} to {high} "
+            f"with confidence {sure(self.confidence)} ({self.people} people)"
+        )
+
+
+class MeanServer(Counting):
+    """Counts of each possible report about numbers.
+
+    >>> import numpy as np
+    >>> from sordino.local.one_bit import OneBit
+    >>> from sordino.local.reports import Reports
+    >>> protocol = OneBit(0, 100, epsilon=1)
+    >>> server = protocol.server()
+    >>> server.add(Reports(protocol.fingerprint, np.array([0, 1, 0, 1, 1] * 200, dtype=np.uint8)))
+    >>> print(server.estimate(confidence=0.95))
+    mean 71.6, from 64.9 to 78.3 with confidence 0.95 (1000 people)
+    """
+
+    def __init__(self, protocol: NumberProtocol) -> None:
+        super().__init__(protocol)
+        self.protocol = protocol
+
+    def estimate(self, *, confidence: Number = 0.95) -> MeanEstimate:
+        """Return the mean of the numbers of these people, with an interval.
+
+        Numbers beyond an end of the range have counted as that end. The interval holds the mean
+        of these people, and, if they were drawn at random from many, also the mean of the many.
+
+        Guarantee:
+            Neighbours: any two numbers of one person.
+            Loss: none beyond that of the reports.
+            Numerics: limits are rounded outwards.
+            Proof: docs/proofs/local_numbers.md, theorems 4 and 5.
+        """
+        level = confidence_level(confidence)
+        if self.people == 0:
+            raise ValueError("no reports have been added yet; add some first")
+        protocol, people = self.protocol, self.people
+        heights = range(1 - protocol.outputs, protocol.outputs, 2)
+        counts = self.counts.tolist()
+        total = sum(count * y for count, y in zip(counts, heights, strict=True))
+        squares = sum(count * y * y for count, y in zip(counts, heights, strict=True))
+        t = Fraction(total, people) / protocol.gain
+        low, high = protocol.unit_limits(people, total, squares, level)
+        scale = protocol.scale
+        half, middle = scale.span / 2, (scale.low + scale.high) / 2
+        spread = (Fraction(squares, people) / protocol.gain**2 - t * t) * half**2
+        variance = max(spread, protocol.least_variance()) if spread else protocol.variance()
+        return MeanEstimate(
+            people=people,
+            mean=float(middle + half * t),
+            low=down(middle + half * Fraction(min(max(low, -1.0), 1.0))),
+            high=up(middle + half * Fraction(min(max(high, -1.0), 1.0))),
+            standard_error=math.sqrt(variance / people),
+            confidence=float(level),
+        )

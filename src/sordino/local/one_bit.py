@@ -4,20 +4,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.local.numbers import STEPS, Channel, NumberProtocol
+from sordino.local.numbers import Channel, NumberProtocol
 from sordino.local.scale import Places
 from sordino.numbers.confidence import mean_limits
-from sordino.numbers.rational import Integer, Number
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.randomness.coins import Coins, below_many
 from sordino.randomness.entropy import Bits
 
-_MARGIN = 1e-9  # more than the doubles of a limit can be off
+_MARGIN = 1e-9  # More than the doubles of a limit can be off.
 
 
 class OneBit(NumberProtocol):
@@ -39,16 +39,11 @@ class OneBit(NumberProtocol):
         Proof: docs/proofs/local_numbers.md, theorem 1.
     """
 
-    def __init__(
-        self, low: Number, high: Number, *, epsilon: Number, steps: Integer = STEPS
-    ) -> None:
-        super().__init__(low, high, epsilon=epsilon, steps=steps)
-        self._lies = Coins(1 / (self.odds + 1))
+    words = "one bit"
 
-    @property
-    def words(self) -> str:
-        """The name of the protocol in words."""
-        return "one bit"
+    @cached_property
+    def _lies(self) -> Coins:
+        return Coins(1 / (self.odds + 1))
 
     @property
     def outputs(self) -> int:

@@ -3,31 +3,33 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sordino.figures import new_figure, saved, without_formulas, without_frame
+
 if TYPE_CHECKING:
     from sordino.local.estimate import Estimate
     from sordino.local.protocol import Protocol
 
-_MOST_BARS = 30
-_LONGEST = 28  # places of a label
-_BAR, _ERROR, _GRID, _QUIET = "#79b7a0", "#26332e", "#e6e6e6", "#6b6b6b"
+_MAX_BARS = 30
+_MAX_LABEL_LENGTH = 28
+_BAR, _ERROR, _QUIET = "#79b7a0", "#26332e", "#6b6b6b"
 _LINES = ("#2f7f67", "#c2703d", "#4f6bb0", "#8a5a9e", "#9b8a2f")
 _PEOPLE = (1_000, 10_000_000)
-_SAME_LINE = 0.03  # how near variances are whose lines cannot be told apart
+# Variances that are as near as this have lines that cannot be told apart.
+_SAME_LINE = 0.03
 
 
 def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -> Any:
     """Draw frequencies with their intervals, the largest on top."""
     if len(estimate) == 0:
         raise ValueError("there is nothing to draw, as nothing was found; ask more people")
-    figure = _figure()
-    order = np.argsort(-estimate.frequencies, kind="stable")[:_MOST_BARS]
+    figure = new_figure()
+    order = np.argsort(-estimate.frequencies, kind="stable")[:_MAX_BARS]
     names = [_safe(str(estimate.labels[place])) for place in order.tolist()]
     shares = 100 * estimate.frequencies[order]
     ends = 100 * np.array([estimate.low[order], estimate.high[order]])
@@ -45,11 +47,11 @@ def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -
     axes.axvline(0, color=_ERROR, linewidth=0.8, zorder=1)
     axes.set_xlim(left=min(0.0, 1.05 * float(shares.min())))
     axes.set_xlabel("percent of the people")
-    _quiet(axes, "x")
+    without_frame(axes, grid="x")
     left_out = len(estimate) - len(names)
     caption = estimate.words + (f"; {left_out} more categories are not shown" if left_out else "")
     figure.supxlabel(caption, fontsize=8, color=_QUIET, x=0.01, ha="left")
-    return _saved(figure, path)
+    return saved(figure, path)
 
 
 def draw_errors(
@@ -59,59 +61,37 @@ def draw_errors(
     people: tuple[int, int] = _PEOPLE,
 ) -> Any:
     """Draw the standard error of a rare category against the number of people, by protocol."""
-    figure = _figure()
+    figure = new_figure()
     figure.set_size_inches(6.4, 3.8)
     axes = figure.subplots()
-    many = np.geomspace(*people, 60)
+    counts = np.geomspace(*people, 60)
     for (variance, names), colour in zip(_together(protocols), _LINES, strict=False):
-        errors = 100 * np.sqrt(variance / many)
-        axes.loglog(many, errors, color=colour, label="\n".join(names), linewidth=1.8)
+        errors = 100 * np.sqrt(variance / counts)
+        axes.loglog(counts, errors, color=colour, label="\n".join(names), linewidth=1.8)
     axes.set_xlabel("people")
     axes.set_ylabel("standard error of a rare category,\nin percentage points")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    _quiet(axes, "both")
+    without_frame(axes, grid="both")
     axes.legend(frameon=False, fontsize=9)
-    return _saved(figure, path)
+    return saved(figure, path)
 
 
 def _together(protocols: Sequence[Protocol]) -> list[tuple[float, list[str]]]:
     """Put those protocols together whose lines would hide each other."""
-    found: list[tuple[float, list[str]]] = []
+    groups: list[tuple[float, list[str]]] = []
     for protocol in protocols:
         variance = float(protocol.variance())
-        near = (names for other, names in found if abs(variance / other - 1) < _SAME_LINE)
-        names = next(near, None)
+        close = (names for other, names in groups if abs(variance / other - 1) < _SAME_LINE)
+        names = next(close, None)
         if names is None:
-            found.append((variance, [protocol.words]))
+            groups.append((variance, [protocol.words]))
         else:
             names.append(protocol.words)
-    return found
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure  # an extra
-    except ImportError:
-        raise ImportError("plot needs matplotlib: pip install 'sordino[plot]'") from None
-    return Figure(layout="constrained")
-
-
-def _quiet(axes: Any, lines: str) -> None:
-    axes.grid(axis=lines, color=_GRID, zorder=0)
-    axes.spines[["top", "right"]].set_visible(False)
+    return groups
 
 
 def _safe(label: str) -> str:
     text = label if label.isprintable() else ascii(label)[1:-1]
-    text = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-    return text.replace("$", r"\$")
-
-
-def _saved(figure: Any, path: str | PathLike[str] | None) -> Any:
-    if path is not None:
-        with warnings.catch_warnings():
-            # A letter that the font lacks is drawn as a box; there is nothing to be done about it.
-            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-            figure.savefig(path, dpi=150)
-    return figure
+    text = text if len(text) <= _MAX_LABEL_LENGTH else text[: _MAX_LABEL_LENGTH - 3] + "..."
+    return without_formulas(text)

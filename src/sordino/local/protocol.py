@@ -12,12 +12,12 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from sordino.local.counting import Counts
 from sordino.local.domain import Codes, Domain, Label, read_domain
-from sordino.local.randomizer import Randomizer
-from sordino.local.sides import Client, Server
+from sordino.local.estimate import Estimate
+from sordino.local.randomizer import Counted, Counting, Counts, Encoder
 from sordino.numbers.confidence import mean_limits
 from sordino.numbers.rational import (
     Integer,
@@ -28,10 +28,12 @@ from sordino.numbers.rational import (
     written,
 )
 
+MARGIN = 1e-12  # More than doubles are off in a chance.
+
 Channel = dict[Any, tuple[Fraction, ...]]
 
 
-class Protocol(Randomizer):
+class Protocol(Counted):
     """A way in which people answer so that nobody, not even who asks, learns what is true of them.
 
     Guarantee:
@@ -52,25 +54,17 @@ class Protocol(Randomizer):
         return f"<{self.words}: {len(self.domain)} categories, epsilon {written(self.epsilon)}>"
 
     @property
-    @abstractmethod
     def cells(self) -> int:
-        """How many counts a server keeps."""
+        """One for each category."""
+        return len(self.domain)
 
     @abstractmethod
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
         """Return one report for each code."""
 
-    @abstractmethod
-    def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Add reports to the counts of a server."""
-
     def supports(self, counts: Counts, people: int) -> Counts:  # noqa: ARG002 - some need it
         """Return how many reports support each category."""
         return counts
-
-    def fits(self, counts: Counts, people: int) -> bool:  # noqa: ARG002 - some can tell
-        """Tell whether the reports of so many people can have these counts."""
-        return True
 
     @abstractmethod
     def channel(self) -> Channel:
@@ -136,3 +130,66 @@ class Protocol(Randomizer):
         if not 0 <= share <= 1:
             raise ValueError(f"frequency must lie between 0 and 1, got {written(share)}")
         return share
+
+
+class Client(Encoder):
+    """What runs where the truth is known, and lets only randomized reports out.
+
+    >>> from sordino.local import Response
+    >>> client = Response(["no", "yes"], epsilon=1).client()
+    >>> len(client.encode("yes")), len(client.encode(["yes", "no", "no"]))
+    (1, 3)
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.protocol: Protocol = protocol
+
+    def _read(self, values: object) -> Codes:
+        codes, _ = self.protocol.domain.codes(values)
+        return codes
+
+    def _drawn(self, column: Codes) -> npt.NDArray[Any]:
+        return self.protocol.draw(self.protocol.domain.check(column))
+
+
+class Server(Counting):
+    """Counts of reports about categories."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        super().__init__(protocol)
+        self.protocol = protocol
+
+    def estimate(self, *, confidence: Number = 0.95, together: bool = False) -> Estimate:
+        """Return how frequent each category is among the people, with intervals.
+
+        With ``together`` all intervals hold at once with the confidence; else each does on its own.
+
+        Guarantee:
+            Neighbours: any two values of one person.
+            Loss: none beyond that of the reports.
+            Numerics: intervals are valid for people drawn at random and for any fixed people.
+            Proof: docs/proofs/local.md, theorem 3.
+        """
+        level = confidence_level(confidence)
+        if self.people == 0:
+            raise ValueError("no reports have been added yet; add some first")
+        protocol, people = self.protocol, self.people
+        hits = protocol.supports(self.counts, people)
+        alpha = float((1 - level) / (len(protocol.domain) if together else 1))
+        low, high = mean_limits(hits, people, alpha)
+        rare, common = (protocol.standard_error(people, frequency=share) for share in (0, 1))
+        base, scale = float(protocol.other), float(protocol.truth - protocol.other)
+        frequencies = (hits / people - base) / scale
+        shares = np.clip(frequencies, 0, 1)
+        own, others = float(protocol.variance(1)), float(protocol.variance(0))
+        return Estimate(
+            labels=protocol.labels,
+            people=people,
+            confidence=float(level),
+            together=together,
+            frequencies=frequencies,
+            # No interval is shorter than the noise at the end it was cut to.
+            low=np.clip((low - base - MARGIN) / scale, 0, max(0, 1 - common)),
+            high=np.clip((high - base + MARGIN) / scale, min(1, rare), 1),
+            standard_errors=np.sqrt((shares * own + (1 - shares) * others) / people),
+        )

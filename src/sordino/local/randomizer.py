@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every protocol has: an epsilon, a loss, a fingerprint, and clients that randomize."""
+"""What every protocol has: an epsilon, a loss, a fingerprint, clients that randomize and servers.
+
+Counts of reports are whole numbers, so that servers can be merged in any order.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from sordino.local.reports import Reports
@@ -18,9 +22,14 @@ from sordino.numbers.interval import exp_neg
 from sordino.numbers.rational import Integer, Number, positive, positive_whole, written
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
+from sordino.randomness.tables import BLOCK
+
+Counts = npt.NDArray[np.int64]
 
 SMALLEST, LARGEST = Fraction(1, 1 << 20), Fraction(40)
-_PLACES = 64  # of odds minus 1: the loss that is given away is below 2**-62 of epsilon
+# The odds minus 1 have so many binary places: the loss that is given away is below 2**-62 of
+# epsilon.
+_ODDS_PLACES = 64
 
 
 def read_epsilon(value: object) -> Fraction:
@@ -44,13 +53,13 @@ def odds_of(epsilon: Fraction, *, root: int = 1) -> Fraction:
     (2.718281828459045, True)
     """
     exponent = epsilon / root
-    places = _PLACES + max(0, int(1 / exponent).bit_length())
+    places = _ODDS_PLACES + max(0, int(1 / exponent).bit_length())
     precision = places + 4 * int(exponent) + 16
     _, above = exp_neg(exponent, precision)  # e^-x is at most above / 2**precision
     return Fraction((1 << (precision + places)) // above, 1 << places)
 
 
-AT_ONCE = 1 << 16  # people
+PEOPLE_AT_ONCE = 1 << 16
 
 
 class Randomizer(ABC):
@@ -133,7 +142,7 @@ class Encoder(ABC):
         """Return a fresh report for a value, or for each value of a column."""
         return Reports(self.protocol.fingerprint, self._drawn(self._read(values)))
 
-    def stream(self, values: object, *, at_once: Integer = AT_ONCE) -> Iterator[Reports]:
+    def stream(self, values: object, *, at_once: Integer = PEOPLE_AT_ONCE) -> Iterator[Reports]:
         """Give the reports of a column piece by piece, so that they need little memory."""
         size = positive_whole("at_once", at_once)
         column = self._read(values)
@@ -147,3 +156,131 @@ class Encoder(ABC):
     @abstractmethod
     def _drawn(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return one report for each row."""
+
+
+SERVER_FORMAT = "sordino server 1"
+MAX_REPORTS = 1 << 46  # Limits are certain up to so many.
+_OTHER_PROTOCOL = (
+    "these {what} were made by another protocol, with another epsilon, or with other categories or "
+    "another range; add them to a server of their own protocol"
+)
+_BROKEN = "these bytes are no whole counts; have them sent again"
+
+
+def check_reports(protocol: Randomizer, reports: object) -> Reports:
+    """Return reports of a protocol; anything else is refused."""
+    if not isinstance(reports, Reports) or type(reports.data) is not np.ndarray:
+        raise TypeError("a server takes the reports that a client encoded")
+    if reports.protocol != protocol.fingerprint:
+        raise ValueError(_OTHER_PROTOCOL.format(what="reports"))
+    if not protocol.accepts(reports.data):
+        raise ValueError(
+            "these reports are damaged: some could not have come from a client of this protocol"
+        )
+    return reports
+
+
+class Counted(Randomizer):
+    """A protocol whose server only counts; here reports are whole numbers, counted one by one."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many counts a server keeps: one for each number that may be reported."""
+
+    def accepts(self, data: npt.NDArray[Any]) -> bool:
+        """Tell whether all reports are numbers below that of the counts."""
+        return is_below(data, self.cells)
+
+    def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
+        """Add reports to counts, in pieces that stay in the processor's cache."""
+        for start in range(0, data.size, BLOCK):
+            counts += np.bincount(data[start : start + BLOCK], minlength=counts.size)
+
+    def fits(self, counts: Counts, people: int) -> bool:
+        """Tell whether the reports of so many people can have these counts."""
+        return bool(sum(counts.tolist()) == people)
+
+
+def number_of(bound: int) -> np.dtype[Any]:
+    """Return the narrowest unsigned type for numbers below a bound."""
+    return np.min_scalar_type(bound - 1)
+
+
+def is_below(data: npt.NDArray[Any], bound: int) -> bool:
+    """Tell whether an array is a column of the numbers below a bound in their narrowest type."""
+    kind = number_of(bound)
+    fits = data.ndim == 1 and data.dtype.kind == "u" and data.dtype.itemsize == kind.itemsize
+    if not fits or data.size == 0 or bound > np.iinfo(kind).max:
+        return fits
+    return int(data.max()) < bound
+
+
+class Counting:
+    """A server that counts: reports go in, whole numbers are kept."""
+
+    def __init__(self, protocol: Counted) -> None:
+        self._protocol = protocol
+        self.people = 0
+        self.counts = np.zeros(protocol.cells, dtype=np.int64)
+
+    def __repr__(self) -> str:
+        return f"<server of {self._protocol.words}: {self.people} reports>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counting) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def add(self, reports: Reports) -> None:
+        """Count reports; none is counted if one of them is not of this protocol."""
+        data = check_reports(self._protocol, reports).data
+        fresh = np.zeros_like(self.counts)
+        self._protocol.tally(data, fresh)
+        self._take(fresh, len(data))
+
+    def merge(self, other: Counting) -> None:
+        """Add what another server of the same protocol has counted."""
+        if not isinstance(other, Counting):
+            raise TypeError("only a server that counts can be merged into a server that counts")
+        if other is self:
+            raise ValueError("a server cannot be merged into itself: that would count all twice")
+        if other._protocol.fingerprint != self._protocol.fingerprint:
+            raise ValueError(_OTHER_PROTOCOL.format(what="counts"))
+        self._take(other.counts, other.people)
+
+    def to_bytes(self) -> bytes:
+        """Return the counts as bytes; equal counts give equal bytes."""
+        state = {
+            "kind": SERVER_FORMAT,
+            "protocol": self._protocol.fingerprint,
+            "people": self.people,
+            "counts": self.counts.tolist(),
+        }
+        return json.dumps(state, separators=(",", ":")).encode()
+
+    def load(self, data: bytes) -> None:
+        """Add what ``to_bytes`` of a server of the same protocol wrote."""
+        try:
+            state = json.loads(data)
+            if not isinstance(state, dict) or state.get("kind") != SERVER_FORMAT:
+                raise ValueError
+            people, counts = state["people"], state["counts"]
+            if not isinstance(counts, list) or not all(type(n) is int for n in [people, *counts]):
+                raise ValueError
+            if not 0 <= people <= MAX_REPORTS or any(not 0 <= n <= people for n in counts):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ValueError(_BROKEN) from None
+        if state.get("protocol") != self._protocol.fingerprint:
+            raise ValueError(_OTHER_PROTOCOL.format(what="counts"))
+        loaded = np.array(counts, dtype=np.int64)
+        if loaded.size != self.counts.size or not self._protocol.fits(loaded, people):
+            raise ValueError(_BROKEN)
+        self._take(loaded, people)
+
+    def _take(self, counts: Counts, people: int) -> None:
+        if self.people + people > MAX_REPORTS:
+            raise ValueError("a server counts at most 2**46 reports; begin another one")
+        self.counts += counts
+        self.people += people

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.local.counting import Counts
 from sordino.local.domain import Codes
 from sordino.local.protocol import Channel, Protocol
+from sordino.local.randomizer import number_of
 from sordino.numbers.rational import Integer, Number
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
@@ -20,7 +20,7 @@ from sordino.randomness.coins import Coins, Finite, below_many
 from sordino.randomness.entropy import system
 from sordino.randomness.tables import BLOCK, Scratch, Table
 
-_LARGEST_TABLE = 1 << 12  # categories; for more a coin is tossed first
+MAX_TABULATED = 1 << 12  # Categories; for more a coin is tossed first.
 
 
 class Response(Protocol):
@@ -47,11 +47,6 @@ class Response(Protocol):
         return (len(self.domain) - 1).bit_length()
 
     @property
-    def cells(self) -> int:
-        """One for each category."""
-        return len(self.domain)
-
-    @property
     def loss(self) -> Loss:
         """That of randomized response with so many categories."""
         return losses.randomized_response(epsilon=self.epsilon, categories=len(self.domain))
@@ -71,8 +66,8 @@ class Response(Protocol):
     def draw(self, codes: Codes) -> npt.NDArray[Any]:
         """Return a category for each code: how far it is from the code does not depend on it."""
         out = np.empty(codes.size, dtype=number_of(len(self.domain)))
-        if len(self.domain) > _LARGEST_TABLE:
-            out[:] = self._moved(codes)
+        if len(self.domain) > MAX_TABULATED:
+            out[:] = respond(codes, self.odds, len(self.domain))
             return out
         bits, scratch = system(), Scratch(min(codes.size, BLOCK))
         size = np.uint16(len(self.domain))
@@ -90,18 +85,6 @@ class Response(Protocol):
             np.copyto(out[start : start + BLOCK], moved, casting="unsafe")
         return out
 
-    def accepts(self, data: npt.NDArray[Any]) -> bool:
-        """Tell whether all reports are categories."""
-        return is_below(data, len(self.domain))
-
-    def tally(self, data: npt.NDArray[Any], counts: Counts) -> None:
-        """Count how often each category was reported."""
-        tally_numbers(data, counts)
-
-    def fits(self, counts: Counts, people: int) -> bool:
-        """Tell whether there is one report for each person."""
-        return bool(sum(counts.tolist()) == people)
-
     def channel(self) -> Channel:
         """Return, for every category that may be reported, its chance given each category."""
         codes = range(len(self.domain))
@@ -113,30 +96,12 @@ class Response(Protocol):
         own, other = self.odds.numerator, self.odds.denominator
         return Table(Finite((own, *[other] * (len(self.domain) - 1))))
 
-    def _moved(self, codes: Codes) -> Codes:
-        bits, size = system(), len(self.domain)
-        moves = Coins(Fraction(1) - self.truth).many(codes.size, bits)
-        moved = codes.copy()
-        steps = below_many(size - 1, int(moves.sum()), bits) + 1
-        moved[moves] = (codes[moves] + steps) % size
-        return moved
 
-
-def number_of(bound: int) -> np.dtype[Any]:
-    """Return the narrowest unsigned type for numbers below a bound."""
-    return np.min_scalar_type(bound - 1)
-
-
-def is_below(data: npt.NDArray[Any], bound: int) -> bool:
-    """Tell whether an array is a column of the numbers below a bound in their narrowest type."""
-    kind = number_of(bound)
-    fits = data.ndim == 1 and data.dtype.kind == "u" and data.dtype.itemsize == kind.itemsize
-    if not fits or data.size == 0 or bound > np.iinfo(kind).max:
-        return fits
-    return int(data.max()) < bound
-
-
-def tally_numbers(data: npt.NDArray[Any], counts: Counts) -> None:
-    """Count how often each number occurs, in pieces that stay in the processor's cache."""
-    for start in range(0, data.size, BLOCK):
-        counts += np.bincount(data[start : start + BLOCK], minlength=counts.size)
+def respond(codes: Codes, odds: Fraction, categories: int) -> Codes:
+    """Return each code with these odds against each other one, else another one."""
+    bits = system()
+    moves = Coins((categories - 1) / (odds + categories - 1)).many(codes.size, bits)
+    steps = below_many(categories - 1, int(moves.sum()), bits) + 1
+    moved = codes.copy()
+    moved[moves] = (codes[moves] + steps) % categories
+    return moved

@@ -22,7 +22,7 @@ Places: TypeAlias = npt.NDArray[np.int64]
 MOST_STEPS = 1 << 14
 _COIN_BITS = 32
 _NARROW = Fraction(1, 1 << 30)
-_SAFE = 1 << 62  # whole numbers stay below it, so that none of them overflows
+_OVERFLOW = 1 << 62  # Whole numbers stay below it.
 _ONE = (int, float, Fraction, Decimal, str, bytes, np.generic, type(None))
 _SHAPE = "values must be a single number or a column of numbers"
 
@@ -86,7 +86,7 @@ class Scale:
         common = math.gcd(a, b, c)
         a, b, c = a // common, b // common, c // common
         farthest = max(abs(math.floor(self.low)), abs(math.ceil(self.high)))
-        return (a, b, c) if max(farthest * a + abs(b), self.steps * c) < _SAFE else None
+        return (a, b, c) if max(farthest * a + abs(b), self.steps * c) < _OVERFLOW else None
 
     def _rounded_exactly(
         self, values: npt.NDArray[Any], whole: tuple[int, int, int], bits: Bits

@@ -20,7 +20,7 @@ from sordino.auditing.blackbox import outputs as reading
 from sordino.auditing.blackbox import runner as running
 from sordino.auditing.blackbox.auditor import rounds
 from sordino.auditing.blackbox.outputs import Vocabulary
-from sordino.auditing.blackbox.runner import CHUNK
+from sordino.auditing.blackbox.runner import RUNS_AT_ONCE
 
 
 def constant(_data: object) -> int:
@@ -132,7 +132,7 @@ def test_the_two_inputs_take_turns_at_being_first() -> None:
         seen.append(data)
         return np.zeros(runs)
 
-    audit(mechanism, 0, 1, runs=8 * CHUNK)
+    audit(mechanism, 0, 1, runs=8 * RUNS_AT_ONCE)
     assert seen.count(0) == seen.count(1)
     assert {tuple(seen[place : place + 2]) for place in range(0, len(seen), 2)} == {(0, 1), (1, 0)}
 
@@ -324,9 +324,9 @@ def test_what_stops_the_program_stops_the_audit(stop: type[BaseException]) -> No
 
 
 def test_memory_is_bounded_however_many_runs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditor, "_MOST_KEPT", 1 << 13)
-    monkeypatch.setattr(running, "CHUNK", 1 << 12)
-    zeros = np.zeros((CHUNK, 4))
+    monkeypatch.setattr(auditor, "_MAX_KEPT_RUNS", 1 << 13)
+    monkeypatch.setattr(running, "RUNS_AT_ONCE", 1 << 12)
+    zeros = np.zeros((RUNS_AT_ONCE, 4))
 
     @batched
     def mechanism(_data: int, runs: int) -> Any:

@@ -13,8 +13,7 @@ import pytest
 
 import sordino as so
 from sordino.auditing import Report, batched
-from sordino.auditing.page import page
-from sordino.auditing.report import Outcome
+from sordino.auditing.report import Outcome, page
 
 EVIL = "<script>alert('x')</script>&\x1b"
 

@@ -15,7 +15,7 @@ import pytest
 
 import sordino as so
 from sordino.auditing import batched
-from sordino.auditing.assertion import LEAST_RUNS
+from sordino.auditing.assertion import MIN_RUNS
 from sordino.auditing.blackbox import auditor
 
 pytest_plugins = ["pytester"]
@@ -79,7 +79,7 @@ def test_a_number_of_runs_that_is_none_is_refused(pytester: pytest.Pytester) -> 
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert done.stderr.lines[0] == f"ERROR: the setting audit_runs {least} 'zzz'"
-    assert LEAST_RUNS == auditor.LEAST_RUNS
+    assert MIN_RUNS == auditor.MIN_RUNS
 
 
 def test_the_plugin_loads_nothing_heavy() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from typer.testing import CliRunner, Result
 
 from sordino.cli.main import app
@@ -30,6 +31,14 @@ def write_answers(folder: Path) -> None:
         "wait": pa.array(ages, pa.duration("s")),
     }
     pq.write_table(pa.table(table), folder / "people.parquet")
+
+
+def enter_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder with the answers the current one, in a terminal of unknown width."""
+    write_answers(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return folder
 
 
 def run(*arguments: str) -> Result:

@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from sordino.cli import audit
-from sordino.cli.audit_target import read_value
+from sordino.cli import audit, work
+from sordino.cli.audit import read_value
 from sordino.cli.main import app
 
 MODULE = """
@@ -323,7 +323,7 @@ def test_a_terminal_gets_a_bar_and_nothing_else_does(monkeypatch: pytest.MonkeyP
     for is_terminal in (True, False):
         screen = io.StringIO()
         console = Console(file=screen, force_terminal=is_terminal, width=100)
-        monkeypatch.setattr(audit, "console_for", lambda *, errors, to=console: to if errors else 0)
+        monkeypatch.setattr(work, "console_for", lambda *, errors, to=console: to if errors else 0)
         with audit.bar(as_json=False) as begin:
             begin("1 of 2: Quantiles([0.5])")(1, 2)
             step = begin("2 of 2: Laplace")

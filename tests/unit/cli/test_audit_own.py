@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from sordino.auditing.own.functions import function_cases
-from sordino.auditing.own.local import local_cases
-from sordino.auditing.own.mechanisms import cases
-from sordino.auditing.own.plans import Checked, Question, plan_cases, plans
+from sordino.auditing import own
+from sordino.auditing.own import cases, function_cases, local_cases, plan_cases, plans
+from sordino.auditing.own.plans import Checked, Question
 from sordino.auditing.replays.differences import Finding
-from sordino.cli import audit_own
 from sordino.cli.main import app
 
 
@@ -27,11 +25,11 @@ def run(*arguments: str) -> Result:
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Audit a few mechanisms and plans of sordino instead of all, and fold no line."""
     monkeypatch.delenv("COLUMNS", raising=False)
-    monkeypatch.setattr(audit_own, "cases", lambda: islice(cases(), 4))
-    monkeypatch.setattr(audit_own, "function_cases", lambda: islice(function_cases(), 1))
-    monkeypatch.setattr(audit_own, "local_cases", lambda: iter(()))
-    monkeypatch.setattr(audit_own, "plan_cases", lambda: iter(()))
-    monkeypatch.setattr(audit_own, "plans", lambda: islice(plans(), 1))
+    monkeypatch.setattr(own, "cases", lambda: islice(cases(), 4))
+    monkeypatch.setattr(own, "function_cases", lambda: islice(function_cases(), 1))
+    monkeypatch.setattr(own, "local_cases", lambda: iter(()))
+    monkeypatch.setattr(own, "plan_cases", lambda: iter(()))
+    monkeypatch.setattr(own, "plans", lambda: islice(plans(), 1))
 
 
 @pytest.mark.usefixtures("few")
@@ -78,7 +76,7 @@ def test_sordino_audits_itself_for_programs() -> None:
 def test_a_violation_of_its_own_would_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     first = next(cases())
     wrong = [replace(first, name="worse than it says", epsilon=0.5)]
-    monkeypatch.setattr(audit_own, "cases", lambda: iter(wrong))
+    monkeypatch.setattr(own, "cases", lambda: iter(wrong))
     done = run("--runs", "1000")
     assert done.exit_code == 1
     assert done.output.splitlines()[2].endswith("violation")

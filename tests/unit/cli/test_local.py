@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sordino.cli import local_shown
-from sordino.cli.local_files import read_protocol
-from tests.unit.cli.survey import AGES, TRUE, run, told, write_answers
+from sordino.cli import work
+from sordino.cli.local.files import read_protocol
+from tests.unit.cli.survey import AGES, TRUE, enter_folder, run, told
 
 SURE = "0.99999999"
 
@@ -24,10 +24,7 @@ SURE = "0.99999999"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the answers of 100 people; it is the current one."""
-    write_answers(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return tmp_path
+    return enter_folder(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("out", ["reports.csv", "reports.parquet"])
@@ -239,7 +236,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch, module: object) -> io.StringI
 
 
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = on_a_terminal(monkeypatch, local_shown)
+    text = on_a_terminal(monkeypatch, work)
     run("encode", "people.csv", *TRUE, "--out", "r.csv")
     assert re.search(r"encoding .* 100 of 100 reports", text.getvalue())
     run("estimate", "r.csv")
@@ -247,12 +244,12 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_terminal_gets_the_top_of_a_long_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sordino.cli import local_estimate
+    from sordino.cli.local import estimate
 
     arguments = ("--column", "age", "--categories", "90", "--epsilon", "1")
     run("encode", "people.csv", *arguments, "--out", "r.csv")
     assert run("estimate", "r.csv").stdout.count(" %") == 3 * 90 + 1
-    text = on_a_terminal(monkeypatch, local_estimate)
+    text = on_a_terminal(monkeypatch, estimate)
     run("estimate", "r.csv")
     assert "... 50 more, in a pipe and with --json" in text.getvalue()
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.cli import local_files
-from sordino.cli.local_about import about, read_about
-from sordino.cli.local_choice import KINDS, NUMBER_KINDS, AnyProtocol
-from sordino.cli.local_files import Data, check_out, read_pieces, read_protocol, reports_file
+from sordino.cli.local import files
+from sordino.cli.local.files import Data, check_out, read_pieces, read_protocol, reports_file
+from sordino.cli.local.protocols import KINDS, NUMBER_KINDS, AnyProtocol, about, read_about
 from sordino.local.protocol import Protocol
 
 PROTOCOLS = [*(f"{name}, {size}" for name in KINDS for size in (3, 300)), *NUMBER_KINDS]
@@ -57,7 +56,7 @@ def test_reports_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     data = some(protocol, 1000)
     pq.write_table(
         pa.table(
-            [local_files._array(data, pa.binary(12))],
+            [files._array(data, pa.binary(12))],
             schema=pa.schema(
                 [pa.field("report", pa.binary(12), nullable=False)],
                 metadata={b"sordino": about(protocol, 1000).encode()},
@@ -65,7 +64,7 @@ def test_reports_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ),
         tmp_path / "one_group.parquet",
     )
-    monkeypatch.setattr(local_files, "AT_ONCE", 300)
+    monkeypatch.setattr(files, "REPORTS_AT_ONCE", 300)
     read = list(read_pieces(tmp_path / "one_group.parquet", protocol))
     assert [len(piece) for piece in read] == [300, 300, 300, 100]
     assert np.array_equal(np.concatenate(read), data)
@@ -187,7 +186,7 @@ def test_categories_that_are_not_listed_are_limited() -> None:
 def test_lines_that_are_longer_than_a_block_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_files, "_CSV_BLOCK", 1 << 10)
+    monkeypatch.setattr(files, "_CSV_BLOCK", 1 << 10)
     protocol = KINDS["unary"](50_000, epsilon=1)
     data = some(protocol, 9)
     write(tmp_path / "reports.csv", protocol, data)

@@ -10,17 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.cli import local_encode
-from tests.unit.cli.survey import AGES, TRUE, run, told, write_answers
+from sordino.cli.local import encode
+from tests.unit.cli.survey import AGES, TRUE, enter_folder, run, told
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the answers of 100 people; it is the current one."""
-    write_answers(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return tmp_path
+    return enter_folder(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("blank", ["", "  ", '""'])
@@ -321,7 +318,7 @@ def test_numbers_that_are_too_large_are_refused_in_a_sentence() -> None:
 def test_the_words_of_libraries_are_never_shown(
     error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sordino.local.sides import Client
+    from sordino.local.protocol import Client
 
     def fails(*_: object, **__: object) -> None:
         raise error
@@ -330,7 +327,7 @@ def test_the_words_of_libraries_are_never_shown(
     message = told("encode", "people.csv", *TRUE, "--out", "r.csv")
     assert message.startswith(said)
     assert "secret" not in message
-    monkeypatch.setattr(local_encode, "read_answers", fails)
+    monkeypatch.setattr(encode, "read_answers", fails)
     done = run("encode", "people.csv", *TRUE, "--out", "r.csv", "--json")
     assert (done.exit_code, json.loads(done.stderr)["code"]) == (2, "argument")
 

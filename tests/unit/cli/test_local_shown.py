@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.cli import local_estimate
-from sordino.cli.local_choice import KINDS, NUMBER_KINDS, AnyProtocol
-from sordino.cli.local_files import Data, reports_file
-from sordino.cli.local_shown import percent, percents, rounded, sure
+from sordino.cli.local import estimate
+from sordino.cli.local.estimate import percent, percents, rounded, sure
+from sordino.cli.local.files import Data, reports_file
+from sordino.cli.local.protocols import KINDS, NUMBER_KINDS, AnyProtocol
 from tests.unit.cli.survey import run
 
 FORTY_NINES = "0." + "9" * 40
@@ -134,14 +134,14 @@ def test_json_comes_whole_however_many_lines_are_written_at_once(
         *("label", "frequency", "low", "high", "standard_error", "count")
     }
     for size in (1, 3, 7):
-        monkeypatch.setattr(local_estimate, "_AT_ONCE", size)
+        monkeypatch.setattr(estimate, "_JSON_LINES_AT_ONCE", size)
         assert json.loads(run("estimate", path, "--json").stdout) == whole
 
 
 def test_a_pipe_gets_the_top_of_a_very_long_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_estimate, "_MOST_PIPED", 3)
+    monkeypatch.setattr(estimate, "_MAX_PIPED_LINES", 3)
     protocol = KINDS["response"](7, epsilon=1)
     path = write(tmp_path / "r.csv", protocol, np.array([5, 5, 5, 2, 2, 4], dtype=np.uint8))
     shown = run("estimate", path).stdout

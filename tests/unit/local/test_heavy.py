@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.local.heavy import HeavyHitters
-from sordino.local.prefixes import Found, WordServer
+from sordino.local.heavy import Found, HeavyHitters, WordServer
 from sordino.local.reports import Reports
 from tests.statistical.seeded import SeededBits
 from tests.support.tape import replay

@@ -9,8 +9,7 @@ import pytest
 
 from sordino.local.numbers import NumberProtocol
 from sordino.local.one_bit import OneBit
-from sordino.local.piecewise import Piecewise
-from sordino.local.window import Window, best_window
+from sordino.local.piecewise import Piecewise, Window, best_window
 from sordino.numbers.interval import exp_neg
 from sordino.privacy import losses
 

@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from sordino.local.mean import (
-    MeanEstimate,
-    MeanServer,
+from sordino.local.numbers import MeanEstimate, MeanServer, NumberProtocol
+from sordino.local.one_bit import OneBit
+from sordino.local.piecewise import (
+    Piecewise,
+    Window,
+    best_window,
     deviations_and_shift,
     largest_square,
     window_limits,
 )
-from sordino.local.numbers import NumberProtocol
-from sordino.local.one_bit import OneBit
-from sordino.local.piecewise import Piecewise
+from sordino.local.randomizer import number_of
 from sordino.local.reports import Reports, read_reports
-from sordino.local.response import number_of
-from sordino.local.window import Window, best_window
 from tests.statistical.seeded import SeededBits
 from tests.support.tape import replay
 

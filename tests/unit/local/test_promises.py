@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sordino.local.prefixes import Promises, divergence
+from sordino.local.heavy import Promises, divergence
 
 PROMISES = [
     Promises(

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sordino.local.words import Words
+from sordino.local.domain import WordDomain
 
 HELD = "sEcret"
 GIVEN: dict[str, Any] = {"alphabet": "abc", "length": 3}
@@ -24,7 +24,7 @@ GIVEN: dict[str, Any] = {"alphabet": "abc", "length": 3}
     [list, tuple, np.array, pd.Series, pa.array, lambda v: pd.Series(v, dtype="category")],
 )
 def test_every_kind_of_column_gives_the_same_symbols(column: Callable[[list[str]], Any]) -> None:
-    words = Words("abc", length=3)
+    words = WordDomain("abc", length=3)
     expected = [[1, 2, 3], [0, 0, 0], [3, 0, 0]]
     assert words.symbols(column(["abc", "", "c"])).tolist() == expected
     assert words.symbols("ba").tolist() == [[2, 1, 0]]
@@ -32,7 +32,7 @@ def test_every_kind_of_column_gives_the_same_symbols(column: Callable[[list[str]
 
 
 def test_letters_beyond_latin_are_letters_too() -> None:
-    words = Words("żółw🐢", length=5)
+    words = WordDomain("żółw🐢", length=5)
     assert words.symbols("🐢żw").tolist() == [[5, 1, 4, 0, 0]]
     assert words.text([5, 1, 4, 0, 0]) == "🐢żw"
     with pytest.raises(ValueError, match="1 of 1 are not"):
@@ -41,7 +41,7 @@ def test_letters_beyond_latin_are_letters_too() -> None:
 
 @pytest.mark.parametrize("prime", [5, 31, 2**31 - 1])
 def test_numbers_tell_all_words_apart_and_stay_below_the_prime(prime: int) -> None:
-    words = Words("ab", length=4, prime=prime)
+    words = WordDomain("ab", length=4, prime=prime)
     every = [
         "".join(letters) for size in range(5) for letters in itertools.product("ab", repeat=size)
     ]
@@ -56,14 +56,14 @@ def test_numbers_tell_all_words_apart_and_stay_below_the_prime(prime: int) -> No
 )
 def test_what_is_no_word_is_refused_or_replaced(values: Any) -> None:
     with pytest.raises(ValueError, match=r"of the public alphabet; 1 of [12] are not"):
-        Words("abc", length=3).symbols(values)
-    replaced = Words("abc", length=3, otherwise="cc").symbols(values)
+        WordDomain("abc", length=3).symbols(values)
+    replaced = WordDomain("abc", length=3, otherwise="cc").symbols(values)
     assert replaced[-1].tolist() == [3, 3, 0]
 
 
 def test_the_complaint_shows_no_value() -> None:
     with pytest.raises(ValueError, match="the first at place 1") as caught:
-        Words("abc", length=3).symbols(["a", HELD])
+        WordDomain("abc", length=3).symbols(["a", HELD])
     assert HELD not in str(caught.value)
 
 
@@ -92,14 +92,14 @@ def test_what_is_no_text_is_refused_by_its_place_or_replaced(place: int) -> None
     values = NO_TEXTS[place]
     if isinstance(values, Iterator):
         values = list(values)
-        assert Words("abc", length=3, otherwise="cc").symbols(iter(values)).shape == (2, 3)
+        assert WordDomain("abc", length=3, otherwise="cc").symbols(iter(values)).shape == (2, 3)
     with pytest.raises(
         ValueError, match=r"; 1 of [12] are not, the first at place [01];"
     ) as caught:
-        Words("abc", length=3).symbols(values)
+        WordDomain("abc", length=3).symbols(values)
     assert caught.value.__cause__ is None
     assert "cret" not in str(caught.value)
-    replaced = Words("abc", length=3, otherwise="cc").symbols(values).tolist()
+    replaced = WordDomain("abc", length=3, otherwise="cc").symbols(values).tolist()
     assert replaced[-1] == [3, 3, 0]
     assert replaced[:-1] in ([], [[1, 2, 0]])
 
@@ -107,8 +107,8 @@ def test_what_is_no_text_is_refused_by_its_place_or_replaced(place: int) -> None
 @pytest.mark.parametrize("values", [[1, 2], pa.array([1, 2]), pd.Series([1.5, 2]), [b"a", b"b"]])
 def test_a_column_of_another_kind_holds_no_words(values: Any) -> None:
     with pytest.raises(ValueError, match="2 of 2 are not"):
-        Words("abc", length=3).symbols(values)
-    assert Words("abc", length=3, otherwise="c").symbols(values)[:, 0].tolist() == [3, 3]
+        WordDomain("abc", length=3).symbols(values)
+    assert WordDomain("abc", length=3, otherwise="c").symbols(values)[:, 0].tolist() == [3, 3]
 
 
 @pytest.mark.parametrize("otherwise", [None, "a"])
@@ -117,24 +117,24 @@ def test_a_column_of_another_kind_holds_no_words(values: Any) -> None:
 )
 def test_tables_are_no_columns(values: Any, otherwise: str | None) -> None:
     with pytest.raises(TypeError, match="words must be a text or a column of texts"):
-        Words("abc", length=3, otherwise=otherwise).symbols(values)
+        WordDomain("abc", length=3, otherwise=otherwise).symbols(values)
 
 
 @pytest.mark.parametrize(
     "values", [np.str_("ab"), np.array("ab"), pa.scalar("ab"), iter(["ab"]), pd.Index(["ab"])]
 )
 def test_single_words_and_iterators_of_every_kind_are_read(values: Any) -> None:
-    assert Words("abc", length=3).symbols(values).tolist() == [[1, 2, 0]]
+    assert WordDomain("abc", length=3).symbols(values).tolist() == [[1, 2, 0]]
 
 
 def test_words_that_fit_and_those_that_do_not_take_the_same_steps() -> None:
-    words = Words("abc", length=3, otherwise="")
+    words = WordDomain("abc", length=3, otherwise="")
 
     def steps(word: object) -> list[tuple[str, int]]:
         seen: list[tuple[str, int]] = []
 
         def trace(frame: FrameType, event: str, _: object) -> Any:
-            if frame.f_code.co_filename.endswith("words.py"):
+            if frame.f_code.co_filename.endswith("local/domain.py"):
                 seen.append((event, frame.f_lineno))
             return trace
 
@@ -154,7 +154,7 @@ def test_words_that_fit_and_those_that_do_not_take_the_same_steps() -> None:
 
 
 def test_words_that_are_all_missing_are_replaced() -> None:
-    words = Words("abc", length=2, otherwise="")
+    words = WordDomain("abc", length=2, otherwise="")
     assert words.symbols([None, None]).tolist() == [[0, 0], [0, 0]]
 
 
@@ -180,4 +180,4 @@ def test_bad_alphabets_are_refused(
     change: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        Words(**GIVEN | change)
+        WordDomain(**GIVEN | change)

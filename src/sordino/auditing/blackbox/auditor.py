@@ -16,11 +16,18 @@ from sordino.auditing.blackbox.events import Choice, choose, least_epsilon, shar
 from sordino.auditing.blackbox.features import Pair
 from sordino.auditing.blackbox.outputs import PLACE, Outputs, joined
 from sordino.auditing.blackbox.pairs import most_promising, read_pairs
-from sordino.auditing.blackbox.runner import BatchRaisedError, Mechanism, Progress, Runner
+from sordino.auditing.blackbox.runner import (
+    AlwaysRaisesError,
+    BatchRaisedError,
+    Mechanism,
+    Progress,
+    Runner,
+)
 from sordino.auditing.report import Report, Sample, Side
 
-_WORKED = 20  # runs, before errors can be said to set in
-_TIMES = 120  # the mean distance of two runs that work, after which none is no chance
+_MIN_WORKING_RUNS = 20  # Before errors can be said to set in.
+# So many mean distances of two runs that work without one are no chance.
+_MEAN_DISTANCES = 120
 
 
 @dataclass
@@ -60,18 +67,20 @@ class Endings:
         errors has a chance of e to the power -40.
         """
         worked = self.runs - self.errors
-        return worked >= _WORKED and self.tail * worked > _TIMES * (self.runs - self.tail)
+        return worked >= _MIN_WORKING_RUNS and self.tail * worked > _MEAN_DISTANCES * (
+            self.runs - self.tail
+        )
 
 
-LEAST_RUNS = 400
-_FIRST = 500  # runs on each input before the first event is chosen
+MIN_RUNS = 400
+_FIRST_RUNS = 500  # On each input, before the first event is chosen.
 _GROWTH = 4
-_MOST_KEPT = 1 << 18  # runs on each input that events are chosen on
-_MOST_NUMBERS = 1 << 22  # coordinates of them
-_SEARCH = 5  # one in so many runs goes to the search for the pair
+_MAX_KEPT_RUNS = 1 << 18  # On each input; events are chosen on them.
+_MAX_KEPT_COORDINATES = 1 << 22
+_RUNS_FOR_EACH_SEARCHED = 5
 _SAMPLE = 20_000
 _MOST_WORDS = 64
-_ALIKE = 0.1  # shares of runs that raise
+_ALIKE = 0.1  # So near are shares of runs that raise if both inputs fail alike.
 
 
 def audit(
@@ -178,7 +187,7 @@ class _Work:
         confidence: float,
         began: float,
     ) -> Report:
-        alpha, searched = 1.0 - confidence, self.total // _SEARCH
+        alpha, searched = 1.0 - confidence, self.total // _RUNS_FOR_EACH_SEARCHED
         self.x, self.y = most_promising(
             self.runner, pairs, searched, delta=delta, alpha=alpha, spend=self.spend
         )
@@ -218,7 +227,7 @@ class _Work:
             tested=(best.runs, best.runs),
             seconds=perf_counter() - began,
             rounds=number,
-            axis=choice.event.coding.column.words,
+            axis=choice.event.coding.column.axis,
             sample=self._sample(choice, some),
             members=(choice.event.holds(some[0]), choice.event.holds(some[1])),
             edges=choice.event.edges,
@@ -254,7 +263,7 @@ class _Work:
 
     def _keep(self, pair: Pair) -> None:
         width = max(1, pair[0].width, pair[1].width)
-        room = min(_MOST_KEPT, _MOST_NUMBERS // width) - self.held
+        room = min(_MAX_KEPT_RUNS, _MAX_KEPT_COORDINATES // width) - self.held
         if room <= 0:
             return
         for side in (0, 1):
@@ -282,8 +291,9 @@ class _Work:
         if one == other == 1 and len(self._kinds()) > 1:
             return  # each input has an error of its own
         if min(one, other) > 0.5 and abs(one - other) < _ALIKE:
-            often = "every time" if one == other == 1 else f"in {100 * one:.3g} % of the runs"
-            raise ValueError(
+            always = one == other == 1
+            often = "every time" if always else f"in {100 * one:.3g} % of the runs"
+            raise (AlwaysRaisesError if always else ValueError)(
                 f"the mechanism raises {self.runner.message} on both inputs, {often}; "
                 f"{_hint(self.runner.error)}"
             ) from self.runner.error
@@ -319,8 +329,8 @@ def rounds(runs: int) -> list[int]:
     >>> rounds(500_000)
     [976, 3906, 15625, 62500, 250000, 500000]
     """
-    ends = [min(runs // 2, _MOST_KEPT), runs]
-    while ends[0] // _GROWTH >= _FIRST:
+    ends = [min(runs // 2, _MAX_KEPT_RUNS), runs]
+    while ends[0] // _GROWTH >= _FIRST_RUNS:
         ends.insert(0, ends[0] // _GROWTH)
     return ends
 
@@ -345,8 +355,8 @@ def _check(epsilon: float, delta: float, runs: int, confidence: float) -> None:
         raise ValueError(f"delta must be at least 0 and less than 1, not {delta}")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence}; try 0.999")
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < LEAST_RUNS:
-        raise ValueError(f"runs must be a whole number of at least {LEAST_RUNS}, not {runs!r}")
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < MIN_RUNS:
+        raise ValueError(f"runs must be a whole number of at least {MIN_RUNS}, not {runs!r}")
 
 
 def _check_inputs(x: Any, y: Any, *, search: bool, universe: object) -> None:

@@ -19,11 +19,11 @@ from sordino.numbers.confidence import highest, lowest
 Cells: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_MOST_RANGES = 256  # for each of the two inputs
-_PER_RANGE = 12  # runs, about
+_MAX_RANGES = 256  # For each of the two inputs.
+_RUNS_PER_RANGE = 12
 _MOST_VALUES = 4096
 _SHOWN = 4
-_FINE = -20  # binary places that only the rounding of floats makes
+_ROUNDING_PLACE = -20  # Only the rounding of floats makes binary places below it.
 
 
 class Coding(Protocol):
@@ -162,12 +162,12 @@ def _edges(sides: list[Floats]) -> Floats:
         values = np.sort(side[~np.isnan(side)])
         if not len(values):
             continue
-        cells = int(np.clip(2 * len(values) // _PER_RANGE, 2, _MOST_RANGES))
+        cells = int(np.clip(2 * len(values) // _RUNS_PER_RANGE, 2, _MAX_RANGES))
         steps = np.linspace(0, len(values) - 1, cells + 1).astype(np.intp)
         tail = 1 << np.arange(max(int(np.log2(len(values) // cells + 1)), 0))
         picked = values[np.concatenate([steps, tail, len(values) - 1 - tail])]
         changes = np.flatnonzero(values[1:] != values[:-1]) + 1
-        if len(changes) < _MOST_RANGES:
+        if len(changes) < _MAX_RANGES:
             picked = values[np.append(0, changes)]
         else:
             again, times = np.unique(values[steps], return_counts=True)
@@ -209,20 +209,19 @@ def _told_ranges(column: Column, edges: Floats, inside: Mask, *, missing: bool) 
         else:
             parts.append(f"from {low:.6g} to below {high:.6g}")
     if missing:
-        parts.append("no number")
+        parts.append("nowhere" if column.sort == "places" else "no number")
     told = " or ".join(parts[:_SHOWN])
     if len(parts) > _SHOWN:
         told = f"in one of {len(parts)} ranges: {', '.join(parts[:_SHOWN])}, ..."
     if column.sort == "places":
-        told = told.replace("no number", "nowhere")
         told = f"the last binary digit of {column.words} stands at two to the power {told}"
-        fine = np.any(edges[np.isfinite(edges)] < _FINE)
+        fine = np.any(edges[np.isfinite(edges)] < _ROUNDING_PLACE)
         hint = " (the last bits of the floating-point number give the input away)"
         return told + (hint if fine else "")
     return f"{column.words} is {told}"
 
 
-_RARE = 64  # hits below which an event is rare
+_RARE_HITS = 64
 
 
 def least_epsilon(
@@ -272,7 +271,7 @@ def _rare(tail: float) -> tuple[Floats, Floats, float]:
     """Return bounds of the mean of a Poisson law for few hits, and normal deviations for many."""
     from scipy.special import gammaincinv, ndtri  # slow to load, and only an audit needs it
 
-    hits = np.arange(_RARE)
+    hits = np.arange(_RARE_HITS)
     lows = np.where(hits > 0, gammaincinv(np.maximum(hits, 1), tail), 0.0)
     return lows, gammaincinv(hits + 1.0, 1.0 - tail), float(-ndtri(tail))
 
@@ -281,11 +280,11 @@ def _guess(hits: Floats, runs: int, rare: Floats, deviations: float) -> Floats:
     share, square = hits / runs, deviations**2
     spread = np.sqrt(share * (1 - share) / runs + square / (4 * runs * runs))
     wilson = (share + square / (2 * runs) + deviations * spread) / (1 + square / runs)
-    few = rare[np.minimum(hits, _RARE - 1).astype(np.intp)] / runs
-    return np.where(hits < _RARE, np.minimum(few, 1.0), wilson)
+    few = rare[np.minimum(hits, _RARE_HITS - 1).astype(np.intp)] / runs
+    return np.where(hits < _RARE_HITS, np.minimum(few, 1.0), wilson)
 
 
-_GAIN = 0.01  # of epsilon, by which a set told in more words must be better
+_MIN_GAIN = 0.01  # In epsilon, for a set that takes more words.
 
 
 @dataclass(frozen=True)
@@ -315,7 +314,7 @@ def choose(kept: Pair, reader: Reader, *, delta: float, alpha: float) -> Choice:
     winner: Coding | None = None
     for coding in _all_codings(fit, reader):
         found = _best(coding, fit, score, delta=delta, alpha=alpha)
-        if best is None or found.guess > best.guess + _GAIN:
+        if best is None or found.guess > best.guess + _MIN_GAIN:
             best, winner = found, coding
     if best is None or winner is None:
         return Choice(anything(), 0, -np.inf)
@@ -350,7 +349,7 @@ def _best(coding: Coding, fit: Pair, score: Pair, *, delta: float, alpha: float)
                 alpha=alpha,
             )
             ranked = number == len(orders)
-            needed = _GAIN if ranked else 0.0
+            needed = _MIN_GAIN if ranked else 0.0
             place = int(np.argmax(guesses >= guesses.max() - needed))
             if best is None or guesses[place] > best.guess + needed:
                 mask = np.zeros(coding.cells, dtype=bool)

@@ -15,7 +15,7 @@ from sordino.auditing.blackbox.outputs import Floats, Outputs
 Pair: TypeAlias = tuple[Outputs, Outputs]
 Sort: TypeAlias = Literal["number", "places", "whole", "kind", "words"]
 
-_MOST_PAIRED = 4  # coordinates looked at two by two
+_MAX_PAIRED_COORDINATES = 4
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,13 @@ class Column:
     words: str
     of: Callable[[Outputs], Floats]
     sort: Sort = "number"
+
+    @property
+    def axis(self) -> str:
+        """What the numbers are, in words."""
+        if self.sort == "places":
+            return f"where the last binary digit of {self.words} stands, as a power of two"
+        return self.words
 
 
 def granularity(values: Floats) -> Floats:
@@ -93,7 +100,7 @@ def _summaries(names: list[str]) -> Iterator[Column]:
     yield Column("the sum of the coordinates", _sum)
     yield Column("the largest coordinate", _largest)
     yield Column("the least coordinate", _least)
-    if len(names) <= _MOST_PAIRED:
+    if len(names) <= _MAX_PAIRED_COORDINATES:
         for one, other in itertools.combinations(range(len(names)), 2):
             yield Column(f"{names[one]} minus {names[other]}", _Difference(one, other))
 
@@ -209,7 +216,7 @@ def _least(outputs: Outputs) -> Floats:
 _RANGES = 24
 _MOST_ROWS = 20_000
 _STEPS = 12
-_MOST_PRODUCTS = 6  # coordinates
+_MAX_MULTIPLIED_COORDINATES = 6
 _MOST_SQUARES = 64
 _RIDGE = 1e-6
 _CLIP = 1e150
@@ -292,7 +299,7 @@ def _logistic(fit: Pair, width: int) -> Logistic:
     both = np.clip(np.nan_to_num(np.concatenate(sides), nan=0.0), -_CLIP, _CLIP)
     centre = np.median(both, axis=0)
     spread = np.maximum(np.mean(np.abs(both - centre), axis=0), 1e-300)
-    order = 3 if width <= _MOST_PRODUCTS else 2 if width <= _MOST_SQUARES else 1
+    order = 3 if width <= _MAX_MULTIPLIED_COORDINATES else 2 if width <= _MOST_SQUARES else 1
     powers = _powers(_standard(np.concatenate(sides), centre, spread), order)
     wanted = np.repeat([1.0, 0.0], [len(side) for side in sides])
     weights = np.zeros(powers.shape[1])

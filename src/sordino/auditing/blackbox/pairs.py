@@ -14,8 +14,8 @@ from sordino.sensitivity.neighbours import Neighbours, read_neighbours
 
 Inputs: TypeAlias = tuple[Any, Any]
 
-_LEAST = 100  # runs on each input of a pair
-_KEEP = 4  # one in so many pairs goes to the next turn
+_MIN_RUNS = 100  # On each input of a pair.
+_PAIRS_FOR_EACH_KEPT = 4
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,13 @@ def most_promising(
     Turns of fewer pairs and more runs each; the runs of a turn are not used for the audit.
     """
     turns = 1
-    while _KEEP**turns < len(pairs):
+    while _PAIRS_FOR_EACH_KEPT**turns < len(pairs):
         turns += 1
     while len(pairs) > 1:
         each = runs // (2 * turns * len(pairs))
-        if each < _LEAST:
+        if each < _MIN_RUNS:
             raise ValueError(
-                f"{len(pairs)} pairs need at least {10 * 2 * turns * len(pairs) * _LEAST} runs "
+                f"{len(pairs)} pairs need at least {10 * 2 * turns * len(pairs) * _MIN_RUNS} runs "
                 "to be searched; give more runs or a smaller universe"
             )
         guesses = []
@@ -107,5 +107,5 @@ def most_promising(
             guesses.append(choose(kept, runner.reader, delta=delta, alpha=alpha).guess)
             spend(2 * each)
         places = sorted(range(len(pairs)), key=lambda place: -guesses[place])
-        pairs = [pairs[place] for place in places[: max(1, len(pairs) // _KEEP)]]
+        pairs = [pairs[place] for place in places[: max(1, len(pairs) // _PAIRS_FOR_EACH_KEPT)]]
     return pairs[0]

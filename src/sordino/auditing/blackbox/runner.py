@@ -21,17 +21,22 @@ Mechanism: TypeAlias = Callable[..., Any]
 Progress: TypeAlias = Callable[[int, int], None]  # runs done, runs in all
 F = TypeVar("F", bound=Mechanism)
 
-CHUNK = 1 << 16  # runs at once
-_SINGLE = 1 << 12  # where they are made one by one, so that a progress bar moves
-_WARM = 16
-_PROGRESS = 0.2  # seconds
-_ENOUGH = 64  # outputs of a batch that are not all equal by chance
+RUNS_AT_ONCE = 1 << 16
+_SINGLE_RUNS_AT_ONCE = 1 << 12  # So few that a progress bar moves.
+_WARM_UP_RUNS = 16
+_SECONDS_BETWEEN_TICKS = 0.2
+# So many outputs of a batch are not all equal by chance.
+_TELLING_BATCH = 64
 _METHODS = ("release", "randomise", "randomize")
 _MUTABLE = (list, dict, set, bytearray, tuple, np.ndarray)
 
 
 class BatchRaisedError(Exception):
     """A batch ended in an error, so that it is not known which of its runs raised it."""
+
+
+class AlwaysRaisesError(ValueError):
+    """A mechanism ended in an error on both inputs, every time."""
 
 
 def batched(mechanism: F) -> F:
@@ -68,7 +73,7 @@ class Runner:
         self._mechanism = mechanism
         self._timed = timed
         self._turn = False
-        self.chunk = CHUNK if self.batch else _SINGLE
+        self.chunk = RUNS_AT_ONCE if self.batch else _SINGLE_RUNS_AT_ONCE
         self._copies: tuple[object, object] = (None, None)
         self._prints: tuple[bytes | None, bytes | None] = (None, None)
         self._sorts: set[str] = set()
@@ -85,7 +90,7 @@ class Runner:
         self._prints = (_print(self._copies[0]), _print(self._copies[1]))
         self._sorts, self._constants = set(), [None, None]
         if self._timed:
-            for _ in range(_WARM):
+            for _ in range(_WARM_UP_RUNS):
                 self._one(self._copies[0])
                 self._one(self._copies[1])
 
@@ -115,7 +120,7 @@ class Runner:
             result = result.to_numpy() if hasattr(result, "to_numpy") else result
             return result[0]
 
-        self._mechanism, self.batch, self.chunk = single, False, _SINGLE
+        self._mechanism, self.batch, self.chunk = single, False, _SINGLE_RUNS_AT_ONCE
 
     def _many(self, runs: int, side: int) -> Outputs:
         data = self._copies[side]
@@ -153,7 +158,7 @@ class Runner:
 
     def _refuse_constants(self, outputs: Outputs, side: int) -> None:
         """Refuse one draw for all runs of a batch."""
-        if len(outputs) < _ENOUGH or len(set(outputs.part(slice(0, 2)).whole.tolist())) > 1:
+        if len(outputs) < _TELLING_BATCH or len(set(outputs.part(slice(0, 2)).whole.tolist())) > 1:
             return
         if len(np.unique(outputs.whole)) > 1:
             return
@@ -173,7 +178,7 @@ class Runner:
 
     def _count(self) -> None:
         self.done += 1
-        if self.tick is not None and perf_counter() - self._told > _PROGRESS:
+        if self.tick is not None and perf_counter() - self._told > _SECONDS_BETWEEN_TICKS:
             self._told = perf_counter()
             self.tick()
 

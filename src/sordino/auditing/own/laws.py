@@ -28,12 +28,12 @@ from sordino.numbers.balls import ball
 Law: TypeAlias = "dict[Any, float]"
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-_REACH = 9  # outputs beyond it are told as the last one
+_FARTHEST = 9  # Outputs beyond it count as the last one.
 
 
 def _laplace(eta: float, centre: int) -> Floats:
     """The probabilities of -reach, ..., reach, of which the ends have all that lies beyond."""
-    places = np.arange(-_REACH, _REACH + 1) - centre
+    places = np.arange(-_FARTHEST, _FARTHEST + 1) - centre
     base = math.exp(-eta)
     inside = np.exp(-eta * np.abs(places)) * (1 - base) / (1 + base)
     ends = np.exp(-eta * np.abs(places)) / (1 + base)
@@ -47,7 +47,7 @@ def laplace_law(mechanism: Laplace) -> Callable[[Any], Law]:
 
     def law(value: Any) -> Law:
         each = [_laplace(eta, centre).tolist() for centre in np.atleast_1d(value).tolist()]
-        places = range(-_REACH, _REACH + 1)
+        places = range(-_FARTHEST, _FARTHEST + 1)
         return {
             outputs: math.prod(chances)
             for outputs, chances in zip(
@@ -96,7 +96,7 @@ def key_law(mechanism: KeySelection) -> Callable[[Any], Law]:
         kept = mechanism.probability(units)
         if mechanism.threshold is None:
             return {True: kept, False: 1 - kept}
-        places = range(mechanism.threshold, mechanism.threshold + 2 * _REACH)
+        places = range(mechanism.threshold, mechanism.threshold + 2 * _FARTHEST)
         tails = _at_least(np.array(places) - units, rate) if units else None
         told = [0.0] * len(places) if tails is None else (-np.diff([*tails, 0.0])).tolist()
         return {-1: 1 - sum(told)} | dict(zip(places, told, strict=True))
@@ -124,7 +124,7 @@ def proposal_law(mechanism: ProposeTestRelease) -> Callable[[Any], Law]:
         value, distance = data
         passes = mechanism.probability(distance)
         told = (passes * _laplace(eta, value)).tolist()
-        return {None: 1 - passes} | dict(zip(range(-_REACH, _REACH + 1), told, strict=True))
+        return {None: 1 - passes} | dict(zip(range(-_FARTHEST, _FARTHEST + 1), told, strict=True))
 
     return law
 

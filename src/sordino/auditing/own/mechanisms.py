@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is audited of sordino itself: every mechanism, on neighbours that are hard to hide.
+"""What is audited of sordino itself: mechanisms, functions on records and local protocols.
 
 Each case claims what the mechanism itself says of its loss. Where the law can be written down it is
 verified for many small neighbours; all of them are run on one of the worst pairs as well.
+
+Functions are run on records, so that a sensitivity that is taken too small, a candidate that comes
+from the data or a count that shows through would be seen there, and not in the audit of a
+mechanism. Local protocols are verified for every pair of values of one person by their channel,
+which is written down from their parameters and shares no code with their draws.
 """
 
 from __future__ import annotations
@@ -15,23 +20,38 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from sordino.auditing.blackbox.auditor import audit
 from sordino.auditing.blackbox.pairs import Universe
+from sordino.auditing.blackbox.runner import Progress
 from sordino.auditing.exact import Verified, verify_law
 from sordino.auditing.own import laws
-from sordino.mechanisms.bounds import PrivateBounds
+from sordino.auditing.report import Report
+from sordino.local import Hadamard, Hashing, OneBit, Piecewise, Protocol, Response, Subset, Unary
+from sordino.local.numbers import NumberProtocol
+from sordino.mechanisms import smooth
+from sordino.mechanisms.bounds import PrivateBounds, private_bounds
 from sordino.mechanisms.choose import (
     AboveThreshold,
     BestOf,
     Exponential,
     Generalised,
+    Interval,
     JointTopK,
+    Line,
     NoisyMax,
     PermuteAndFlip,
     Quantiles,
     TopK,
+    best_of,
+    best_price,
+    choose,
+    choose_in,
+    median,
+    quantiles,
+    top_k,
 )
 from sordino.mechanisms.gaussian import Gaussian
-from sordino.mechanisms.keys.selection import KeySelection, Method, Selected
+from sordino.mechanisms.keys.selection import KeySelection, Method, Selected, select_keys
 from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.propose_test_release import ProposeTestRelease
 from sordino.mechanisms.smooth import Smooth
@@ -68,6 +88,19 @@ class Case:
         """Whether one call makes many runs; the others take some 0.2 ms a run."""
         return bool(getattr(self.mechanism, "batch", False))
 
+    def audit(self, runs: int, *, confidence: float, progress: Progress | None = None) -> Report:
+        """Run it so often on its pair of neighbours, and say what that proves."""
+        return audit(
+            self.mechanism,
+            self.x,
+            self.y,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            runs=runs,
+            confidence=confidence,
+            progress=progress,
+        )
+
     def verify(self) -> Verified | None:
         """Verify the claim from the law for all pairs; None if there is no law."""
         if self.law is None:
@@ -77,7 +110,7 @@ class Case:
 
 
 class _Many:
-    """Many releases in one call: an array with one row a run gets fresh noise on every number."""
+    """Many releases in one call: an array with one row a run is released row by row."""
 
     batch = True
 
@@ -312,3 +345,243 @@ def _end(ends: PrivateBounds) -> Callable[[Any], Any]:
 
 def _answers(sparse: AboveThreshold) -> Callable[[Any], tuple[bool, ...]]:
     return lambda values: tuple(sparse.start().ask_many(list(values)).tolist())
+
+
+Records: TypeAlias = tuple[Any, ...]
+
+_NAMES = ("a", "b", "c", "d")
+_LOW, _HIGH = (0, 0, 0, 6, 6), (0, 0, 6, 6, 6)  # one record replaced: the median jumps
+_NONE, _ONE = (0, 0, 0, 0, 0), (0, 0, 0, 0, 6)  # here the largest does
+_VOTES, _CHANGED = ("a", "a", "a", "a", "b"), ("a", "a", "a", "b", "b")
+
+
+def function_cases() -> Iterator[Case]:
+    """Yield the functions that release something, each on records and with its claim."""
+    yield from _vote_functions()
+    yield from _value_functions()
+    yield from _smooth_functions()
+    yield from _shape_functions()
+
+
+def _vote_functions() -> Iterator[Case]:
+    def counted(votes: Records) -> list[int]:
+        return [votes.count(name) for name in _NAMES]
+
+    def only_those_seen(votes: Records) -> Any:
+        seen = sorted(set(votes))
+        counts = [votes.count(number) for number in seen]
+        return choose(seen, counts, domain_size=9, epsilon=1, monotone=True)
+
+    def kept(votes: Records) -> tuple[Any, ...]:
+        seen = sorted(set(votes))
+        counts = [votes.count(name) for name in seen]
+        found = select_keys(seen, counts, epsilon=1, delta=0.05, neighbours="add_remove")
+        return tuple(sorted(found))
+
+    def best(votes: Records) -> Any:
+        scores = counted(votes)
+        return best_of(lambda: run.release(scores), score=lambda place: place, runs=2, loss=run)
+
+    run = Exponential(sensitivity=1, epsilon=1)
+    changed = (_VOTES, _CHANGED)
+    more = (_VOTES, (*_VOTES, "c"))
+    yield Case(
+        "choose",
+        PermuteAndFlip,
+        lambda votes: choose(_NAMES, counted(votes), epsilon=1),
+        *changed,
+        1.0,
+    )
+    yield Case(
+        "choose, an unlisted domain",
+        PermuteAndFlip,
+        only_those_seen,
+        (2, 2),
+        (2, 2, 7),
+        1.0,
+    )
+    yield Case(
+        "top_k",
+        TopK,
+        lambda votes: tuple(top_k(_NAMES, counted(votes), k=2, epsilon=1)),
+        *changed,
+        1.0,
+    )
+    yield Case(
+        "top_k, joint",
+        JointTopK,
+        lambda votes: tuple(
+            top_k(
+                _NAMES,
+                counted(votes),
+                k=2,
+                epsilon=1,
+                method="joint",
+                neighbours="add_remove",
+            )
+        ),
+        *more,
+        1.0,
+    )
+    yield Case("select_keys", KeySelection, kept, *more, 1.0, 0.05)
+    yield Case("best_of", BestOf, best, *changed, 3.0)
+
+
+def _value_functions() -> Iterator[Case]:
+    def ranked(values: Records) -> Any:
+        """Every place between two values is scored by how far it is from the middle rank."""
+        scores = [-abs(place - len(values) // 2) for place in range(len(values) + 1)]
+        return choose_in(Interval(0, 9), sorted(values), scores, sensitivity=1, epsilon=1)
+
+    def on_line(values: Records) -> Any:
+        half = len(values) / 2
+        scores = [-abs(rank - half) for rank in range(len(values) + 1)]
+        line = Line(centre=3, scale=4)
+        return choose_in(line, sorted(values), scores, sensitivity=1, epsilon=1)
+
+    def falling(values: Records) -> Any:
+        return choose_in(Line(), values, [0, 0], falls=1, sensitivity=1, epsilon=1)
+
+    def price(bids: Records) -> Any:
+        return best_price(bids, [1, 2, 3, 4, 5, 6], epsilon=1)
+
+    def middle(values: Records) -> Any:
+        return median(values, range=(0, 6), epsilon=1, neighbours="replace_one")
+
+    def quarters(method: Literal["joint", "recursive"]) -> Callable[[Records], tuple[Any, ...]]:
+        return lambda values: tuple(
+            quantiles(
+                values,
+                [0.25, 0.75],
+                range=(0, 6),
+                epsilon=1,
+                neighbours="replace_one",
+                method=method,
+            )
+        )
+
+    def ends(values: Records) -> Any:
+        return private_bounds(values, epsilon=1, neighbours="replace_one", powers=(0, 3))
+
+    yield Case("choose_in", Exponential, ranked, _LOW, _HIGH, 1.0)
+    yield Case("choose_in, a line with a base", Exponential, on_line, _LOW, _HIGH, 1.0)
+    yield Case("choose_in, scores that fall", Exponential, falling, (0,), (1,), 1.0)
+    yield Case("best_price", PermuteAndFlip, price, (3, 4), (3, 4, 5), 1.0)
+    yield Case("median", Quantiles, middle, _LOW, _HIGH, 1.0)
+    yield Case("quantiles, joint", Quantiles, quarters("joint"), _LOW, _HIGH, 1.0)
+    yield Case("quantiles, recursive", Quantiles, quarters("recursive"), _LOW, _HIGH, 1.0)
+    yield Case("private_bounds", PrivateBounds, ends, _LOW, _HIGH, 1.0)
+
+
+def _smooth_functions() -> Iterator[Case]:
+    bounds = (0, 6)
+
+    def local(_changes: int) -> int:
+        """One value can take the largest of all from anywhere to the end of the range."""
+        return 6
+
+    functions: tuple[tuple[str, Callable[[Records], Any]], ...] = (
+        ("smooth.median", lambda v: smooth.median(v, bounds=bounds, epsilon=1)),
+        ("smooth.quantile", lambda v: smooth.quantile(v, rank=3, bounds=bounds, epsilon=1)),
+        ("smooth.maximum", lambda v: smooth.maximum(v, bounds=bounds, epsilon=1)),
+        ("smooth.trimmed_mean", lambda v: smooth.trimmed_mean(v, trim=1, bounds=bounds, epsilon=1)),
+        (
+            "smooth.custom",
+            lambda v: smooth.custom(max(v), local, global_bound=6, records=len(v), epsilon=1),
+        ),
+    )
+    for name, release in functions:
+        pair = (_NONE, _ONE) if name in ("smooth.maximum", "smooth.custom") else (_LOW, _HIGH)
+        yield Case(name, Smooth, release, *pair, 1.0)
+    yield Case(
+        "smooth.median with a delta",
+        Smooth,
+        lambda v: smooth.median(v, bounds=bounds, epsilon=1, delta=0.01, noise="laplace"),
+        _LOW,
+        _HIGH,
+        1.0,
+        0.01,
+    )
+
+
+def _shape_functions() -> Iterator[Case]:
+    """Graphs that differ in an edge or a weight, and points of which one leaves its cluster."""
+    square = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))
+    light = ((0, 1, 0), (1, 2, 0), (2, 0, 0), (2, 3, 6), (3, 0, 6))
+    heavy = (*light[:3], (2, 3, 0), (3, 0, 6))
+    inside = ((0, 1), (0, -1), (9, 0), (9, 1), (9, -1))
+
+    def triangles(edges: Records) -> float:
+        return smooth.triangles(edges, nodes=4, epsilon=1)
+
+    def tree(edges: Records) -> float:
+        return smooth.spanning_tree(edges, nodes=4, largest=6, epsilon=1)
+
+    def radii(points: Records) -> tuple[float, ...]:
+        centres = [(0, 0), (9, 0)]
+        return tuple(smooth.cluster_radii(points, centres, trim=1, largest=6, epsilon=1))
+
+    yield Case("smooth.triangles", Smooth, triangles, square, (*square, (1, 3)), 1.0)
+    yield Case("smooth.spanning_tree", Smooth, tree, light, heavy, 1.0)
+    yield Case("smooth.cluster_radii", Smooth, radii, inside, ((5, 0), *inside[1:]), 1.0)
+
+
+_DIGIT_BITS = 8
+
+
+def local_cases() -> Iterator[Case]:
+    """Yield every local protocol, with two values of a person and its claim."""
+    for protocol in (
+        Response(2, epsilon=1),
+        Response(5, epsilon=1),
+        Unary(3, epsilon=1),
+        Unary(3, epsilon=1, optimised=False),
+        Hadamard(3, epsilon=1),
+        Subset(4, epsilon=0.5),
+        Hashing(3, epsilon=1, prime=5),
+    ):
+        values = range(len(protocol.domain))
+        yield _local_case(protocol, _reported(protocol), (values[0], values[-1]), len(values))
+    for numbers in (OneBit(0, 4, epsilon=1, steps=4), Piecewise(0, 4, epsilon=1, steps=4)):
+        yield _local_case(numbers, _numbers_reported(numbers), (0, 4), numbers.scale.steps + 1)
+
+
+def _local_case(
+    protocol: Protocol | NumberProtocol, call: Callable[..., Any], pair: Pair, values: int
+) -> Case:
+    name = type(protocol).__name__
+    if isinstance(protocol, Unary):
+        name += ", optimised" if protocol.optimised else ", symmetric"
+    of = f"{values} categories" if isinstance(protocol, Protocol) else "numbers"
+    return Case(
+        f"{name}, {of}",
+        type(protocol),
+        call,
+        *pair,
+        protocol.loss.epsilon(delta=0),
+        law=_law(protocol),
+        pairs=tuple(itertools.permutations(range(values), 2)),
+        described=repr(protocol),
+    )
+
+
+def _law(protocol: Protocol | NumberProtocol) -> Law:
+    channel = protocol.channel()
+    return lambda value: {report: chances[value] for report, chances in channel.items()}
+
+
+def _reported(protocol: Protocol) -> _Many:
+    return _Many(lambda values: _numbered(protocol.draw(values.astype(np.int64))))
+
+
+def _numbers_reported(protocol: NumberProtocol) -> _Many:
+    return _Many(lambda values: _numbered(protocol.client().encode(values).data))
+
+
+def _numbered(data: Any) -> Any:
+    """Return one whole number for each report: its own, or its columns as digits."""
+    columns = data.reshape(len(data), -1).astype(np.int64)
+    numbers = np.zeros(len(data), dtype=np.int64)
+    for column in columns.T:
+        numbers = numbers << _DIGIT_BITS | column
+    return numbers

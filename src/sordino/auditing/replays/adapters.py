@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adapters: how draws are seen and replaced in numpy, scipy, diffprivlib and OpenDP.
+"""Adapters: how draws are seen and replaced in numpy, scipy, diffprivlib, OpenDP and sordino.
 
 An adapter takes the recorder of a run and the function that is run, and returns a context in which
 draws go through the recorder. A run that replays another gets the noisy values of that other run.
@@ -21,6 +21,8 @@ import numpy as np
 import numpy.random as numbers
 
 from sordino.auditing.replays.draws import Draw, Norm, Recorder, caller, noise_of
+from sordino.randomness import entropy
+from sordino.randomness.entropy import Bits, UnsignedArray
 
 
 @contextmanager
@@ -116,7 +118,7 @@ def _replace_defaults(function: Any, other: Callable[[Any], Any]) -> Callable[[]
 
 Adapter: TypeAlias = Callable[[Recorder, Callable[..., Any]], AbstractContextManager[None]]
 
-_PLAIN = plain.Random  # as it is when nothing is patched
+_UNPATCHED_RANDOM = plain.Random
 
 # What is drawn around a location: the names of location and scale, and the norm for changes.
 _LOCATED: dict[str, tuple[str, str, Norm]] = {
@@ -126,7 +128,7 @@ _LOCATED: dict[str, tuple[str, str, Norm]] = {
     "normalvariate": ("mu", "sigma", "l2"),
 }
 _OF_SCIPY: dict[str, Norm] = {"laplace": "l1", "norm": "l2"}
-_UNIT = {"standard_normal", "randn"}  # Gaussian noise of scale 1
+_STANDARD_GAUSSIAN = {"standard_normal", "randn"}
 _OF_DATA = {"choice", "choices", "permutation", "permuted", "sample", "shuffle"}
 _NO_DRAW = {"seed", "set_state", "get_state", "getstate", "setstate", "spawn"}
 _NAMES = {
@@ -227,7 +229,7 @@ def _noisy(value: Any, draw: Draw) -> Any:
 
 
 def _draw(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Draw:
-    if name in _UNIT:
+    if name in _STANDARD_GAUSSIAN:
         return Draw(name, {}, caller(), norm="l2", scale=np.ones(()), location=np.zeros(()))
     if name not in _LOCATED:
         given = {str(place): value for place, value in enumerate(args)} | options
@@ -253,7 +255,7 @@ class _Foretold(SystemRandom):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self._plain = _PLAIN(seed)
+        self._plain = _UNPATCHED_RANDOM(seed)
 
     def random(self) -> float:
         return float(self._plain.random())
@@ -398,3 +400,129 @@ def _measured(measurement: Any, arg: Any) -> Draw:
         draw.location = np.asarray(arg, dtype=np.float64)
         draw.shape = draw.location.shape
     return draw
+
+
+_OWN_NORMS: dict[str, Norm] = {"Laplace": "l1", "Gaussian": "l2"}
+
+
+class _Taped:
+    """Hands out this thread's own bits and keeps them, or those of the run that is replayed.
+
+    It is for bits that are read outside of any release, so that a run is loose that reads them.
+    """
+
+    def __init__(self, bits: Bits, recorder: Recorder) -> None:
+        self._bits = bits
+        self._recorder = recorder
+
+    def _take(self, count: int) -> bytes:
+        fresh = np.empty(count, dtype=np.uint8)
+        self._bits.fill(fresh)
+        return self._recorder.tape.take(fresh.tobytes())
+
+    def word16(self) -> int:
+        """Return the next 16 bits as an integer."""
+        return self.integer(16)
+
+    def integer(self, width: int) -> int:
+        """Return the next ``width`` bits as an integer."""
+        return int.from_bytes(self._take(width // 8), "little")
+
+    def fill(self, out: UnsignedArray) -> None:
+        """Overwrite a contiguous array of unsigned integers."""
+        out[...] = np.frombuffer(self._take(out.nbytes), dtype=out.dtype).reshape(out.shape)
+
+
+@contextmanager
+def sordino_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[None]:
+    """Record what the mechanisms of sordino release, and what sessions charge, in this thread.
+
+    Noise is drawn as ever; a run that replays another gets the values that the other one released.
+    """
+    del function
+    from sordino.ledger.ledger import Ledger  # only what is replayed needs the whole package
+    from sordino.ledger.receipt import Receipt
+    from sordino.mechanisms import ADDING, CHOOSING, RELEASING
+    from sordino.release import door
+    from sordino.release.draw import Noisy
+    from sordino.release.draw import add_noise as held
+
+    def kept(draw: Draw, act: Callable[[], Any]) -> Any:
+        with recorder.drawing(), _reading(own):
+            result = act()
+        return recorder.keep(draw, result)
+
+    def wrap(old: Callable[..., Any]) -> Callable[..., Any]:
+        def release(self: Any, value: Any, *args: Any, **options: Any) -> Any:
+            if recorder.inside:
+                return old(self, value, *args, **options)
+            draw = _released(self, value)
+            return kept(draw, lambda: old(self, value, *args, **options))
+
+        return release
+
+    def add_noise(release: Any, exact: Any) -> Any:
+        if recorder.inside:
+            return held(release, exact)
+        draw = _released(release.mechanism, exact)
+        noisy = kept(draw, lambda: held(release, exact).steps)
+        return Noisy(release, noisy)
+
+    def paying(held: Any) -> Any:
+        def pay(self: Any, people: str, loss: Any, **options: Any) -> Any:
+            bought = held(self, people, loss, **options)
+            if not recorder.inside and isinstance(bought, Receipt):  # else an answer on record
+                price = f"{bought.price}, slack {float(bought.slack):g}"
+                recorder.keep(Draw("charge", {}, caller(), price=price, tied=True))
+            return bought
+
+        return pay
+
+    own = entropy.system()
+    kinds = [kind for kind in (*ADDING, *CHOOSING, *RELEASING) if "release" in vars(kind)]
+    patches: list[tuple[Any, str, Any]] = [
+        (kind, "release", wrap(vars(kind)["release"])) for kind in kinds
+    ]
+    patches += [
+        (door, "add_noise", add_noise),
+        *((Ledger, name, paying(vars(Ledger)[name])) for name in ("charge", "obtain")),
+    ]
+    with patched(patches), _reading(_Taped(own, recorder)):
+        yield
+
+
+@contextmanager
+def _reading(bits: Bits) -> Iterator[None]:
+    """Let this thread read these bits; afterwards those that it read before."""
+    held = entropy.system()
+    entropy._local.bits = bits  # the one other door to it
+    try:
+        yield
+    finally:
+        entropy._local.bits = held
+
+
+def _released(mechanism: Any, value: Any) -> Draw:
+    """Return what a mechanism is about to release."""
+    kind = type(mechanism).__name__
+    sensitivity = getattr(mechanism, "sensitivity", None)
+    draw = Draw(kind, {"mechanism": repr(mechanism)}, caller(), price=_own_price(mechanism))
+    try:
+        draw.location = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return draw
+    draw.shape = draw.location.shape
+    if sensitivity is not None:
+        draw.norm, draw.declared = _OWN_NORMS.get(kind, "linf"), float(sensitivity)
+    if kind in _OWN_NORMS:
+        width = mechanism.scale if kind == "Laplace" else mechanism.sigma
+        draw.scale = np.asarray(float(width))
+    return draw
+
+
+def _own_price(mechanism: Any) -> str | None:
+    found = getattr(mechanism, "epsilon", None)
+    if found is not None:
+        return f"epsilon {float(found):g}"
+    loss = getattr(mechanism, "loss", None)
+    return None if loss is None else repr(loss)

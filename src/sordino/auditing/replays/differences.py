@@ -30,8 +30,9 @@ Kind: TypeAlias = Literal[
     "mechanisms",
 ]
 Fact: TypeAlias = tuple[Kind, int]
-_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")  # of an object in memory, which differs in any two runs
-_ROUNDING = 1e-9  # relative: sums of doubles in another order
+# The address of an object in memory differs in any two runs.
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
+_TOLERANCE = 1e-9  # Sums of doubles in another order are off by less.
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ def too_far(found: Sequence[Change]) -> Iterator[Finding]:
             words = "a number that moves gets noise of scale 0"
             yield Finding("sensitivity", words, change.where)
         size = getattr(change, change.norm)
-        if change.declared is not None and size > change.declared * (1 + _ROUNDING):
+        if change.declared is not None and size > change.declared * (1 + _TOLERANCE):
             words = f"the numbers moved by {size:.6g} in {change.norm}, "
             words += f"declared is {change.declared:.6g}"
             yield Finding("sensitivity", words, change.where)
@@ -225,7 +226,7 @@ def too_dear(found: Sequence[Change], epsilon: float, delta: float) -> Iterator[
     if worst is None or math.isinf(pure + squares):  # the latter is told by too_far
         return
     moved = f"the numbers moved by {getattr(worst, worst.norm):.6g} in {worst.norm}"
-    if pure > epsilon * (1 + _ROUNDING):
+    if pure > epsilon * (1 + _TOLERANCE):
         words = f"{moved}: that costs epsilon {pure:.6g}, claimed is {epsilon:g}"
         yield Finding("sensitivity", words, worst.where)
     elif squares:

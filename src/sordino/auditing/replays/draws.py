@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws of noise that are kept: what was drawn, where in the code, and what it was added to.
 
-Noise that notes what it is added to: numbers and arrays that behave like those of numpy.
-
-A product with a plain number is still noise, of another scale; a part of an array is still noise;
-a sum with a plain number is a noisy value, and the plain number is noted. All else is plain. Where
+Noise is a number or an array that behaves like those of numpy and notes what it is added to. A
+product with a plain number is still noise, of another scale; a part of an array is still noise; a
+sum with a plain number is a noisy value, and the plain number is noted. All else is plain. Where
 sums are chained, further numbers that are added to a noisy value count as added to its noise.
 
 In a run that replays another a sum comes out as it did there: whoever sees the noisy value alone
@@ -94,20 +93,15 @@ class Draw:
 
         None if that was not seen.
         """
-        places = [use.places.reshape(-1) for use in self.uses]
-        before = [use.before.reshape(-1) for use in self.uses]
-        factor = [use.factor.reshape(-1) for use in self.uses]
-        if not self.uses:
-            if self.location is None or not np.any(self.location):
-                return None
-            flat = np.broadcast_to(self.location, self.shape).astype(np.float64).reshape(-1)
-            return np.arange(flat.size), flat, np.ones(flat.size)
-        at = np.concatenate(places)
-        values = np.concatenate(before).astype(np.float64)
+        centres = np.zeros(self.size)
         if self.location is not None:
-            flat = np.broadcast_to(self.location, self.shape).astype(np.float64).reshape(-1)
-            values = values + flat[at]
-        return at, values, np.concatenate(factor)
+            centres = np.broadcast_to(self.location, self.shape).astype(np.float64).reshape(-1)
+        if not self.uses:
+            return (np.arange(self.size), centres, np.ones(self.size)) if centres.any() else None
+        places = np.concatenate([use.places.reshape(-1) for use in self.uses])
+        before = np.concatenate([use.before.reshape(-1) for use in self.uses])
+        factor = np.concatenate([use.factor.reshape(-1) for use in self.uses])
+        return places, before.astype(np.float64) + centres[places], factor
 
 
 class Tape:
@@ -220,23 +214,20 @@ def is_told(result: Any) -> bool:
 def caller() -> str:
     """Return file and line of the code under test that asked for a draw."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_library(frame.f_code.co_filename):
+    while frame.f_back is not None and not is_under_test(frame.f_code.co_filename):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def is_followed(filename: str) -> bool:
-    """Tell whether a file is part of the code under test."""
-    return not _is_library(filename)
-
-
-def _is_library(filename: str) -> bool:
-    return filename.startswith((_OWN, "<", *_LIBRARIES)) or "site-packages" in filename
+def is_under_test(filename: str) -> bool:
+    """Tell whether a file is part of the code under test: neither of a library nor of ours."""
+    return not filename.startswith((_OWN, "<", *_LIBRARIES)) and "site-packages" not in filename
 
 
 _SUMS = {np.add: 1.0, np.subtract: -1.0}
 
 
+# Both kinds of noise name the same fields: a number of numpy that has a second base breaks it.
 class NoiseArray(np.ndarray):
     """An array of noise."""
 
@@ -246,17 +237,29 @@ class NoiseArray(np.ndarray):
     use: Use | None
     step: int
 
-    def __array_finalize__(self, whole: Any) -> None:
-        self.draw, self.use, self.step = None, None, 0
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _applied(ufunc, method, inputs, options)
+
+    def __array_finalize__(self, whole: Any) -> None:
+        self.draw, self.use, self.step = None, None, 0
 
     def __getitem__(self, key: Any) -> Any:
         part = plain(self)[key]
         if self.draw is None:
             return part
         return followed(part, self.draw, self.places[key], self.factor[key])
+
+
+def _operators(ufunc: Any) -> tuple[Any, Any]:
+    """Return the methods by which a number is the first or the second in an operation of numpy."""
+
+    def first(self: Any, other: Any) -> Any:
+        return ufunc(self, other)
+
+    def second(self: Any, other: Any) -> Any:
+        return ufunc(other, self)
+
+    return first, second
 
 
 class Noise(np.float64):
@@ -271,26 +274,10 @@ class Noise(np.float64):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _applied(ufunc, method, inputs, options)
 
-    def __add__(self, other: Any) -> Any:
-        return np.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return np.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return np.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return np.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return np.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return np.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return np.divide(self, other)
+    __add__, __radd__ = _operators(np.add)
+    __sub__, __rsub__ = _operators(np.subtract)
+    __mul__, __rmul__ = _operators(np.multiply)
+    __truediv__, _ = _operators(np.divide)
 
     def __neg__(self) -> Any:
         return np.negative(self)
@@ -301,11 +288,11 @@ def followed(value: Any, draw: Draw, places: Any, factor: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind != "f":
         return value
-    found: Any = Noise(value) if array.ndim == 0 else array.view(NoiseArray)
-    found.draw, found.use, found.step = draw, None, 0
-    found.places = np.asarray(places)
-    found.factor = np.asarray(factor, dtype=np.float64)
-    return found
+    noise: Any = Noise(value) if array.ndim == 0 else array.view(NoiseArray)
+    noise.draw, noise.use, noise.step = draw, None, 0
+    noise.places = np.asarray(places)
+    noise.factor = np.asarray(factor, dtype=np.float64)
+    return noise
 
 
 def noise_of(value: Any, draw: Draw) -> Any:
@@ -384,7 +371,4 @@ def _scaled(held: Any, other: Any, result: Any, ufunc: Any) -> Any:
         factor = ufunc(held.factor, np.asarray(other, dtype=np.float64))
     except (TypeError, ValueError):
         return result
-    if factor.shape != held.factor.shape:
-        places = np.broadcast_to(held.places, factor.shape)
-        return followed(result, held.draw, places, factor)
-    return followed(result, held.draw, held.places, factor)
+    return followed(result, held.draw, np.broadcast_to(held.places, factor.shape), factor)

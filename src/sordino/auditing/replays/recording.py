@@ -6,8 +6,6 @@ been just that much larger or smaller; what such a step costs is how far the num
 moved, over the scale of the noise. Nothing else may differ then: not how much noise there is and
 how often it is drawn, not the form of the output or any value in it, no error and no price.
 
-Whether the noise of two runs was seen and followed, so that what they tell can be judged.
-
 Where all noise was followed, a run that replays another comes out the same again and again, also
 if noise that is added to numbers is replaced by other noise: only the sums are kept. Noise that
 goes anywhere else shows, and so does randomness that no draw accounts for.
@@ -29,13 +27,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sordino.auditing.own.draws import sordino_draws
 from sordino.auditing.replays.adapters import (
     Adapter,
     diffprivlib_draws,
     numpy_draws,
     opendp_draws,
     scipy_draws,
+    sordino_draws,
 )
 from sordino.auditing.replays.differences import (
     Change,
@@ -50,7 +48,7 @@ from sordino.auditing.replays.differences import (
     too_dear,
     too_far,
 )
-from sordino.auditing.replays.draws import Draw, Recorder, is_followed, plain
+from sordino.auditing.replays.draws import Draw, Recorder, is_under_test, plain
 from sordino.numbers.rational import Number, nonnegative, probability_or_zero
 
 
@@ -64,7 +62,7 @@ def watched(seen: set[str]) -> Iterator[None]:
         return line
 
     def enter(frame: FrameType, *_: Any) -> Any:
-        return line if is_followed(frame.f_code.co_filename) else None
+        return line if is_under_test(frame.f_code.co_filename) else None
 
     before = sys.gettrace()
     sys.settrace(enter)
@@ -81,8 +79,8 @@ def one_sided(x: frozenset[str], y: frozenset[str]) -> Iterator[Finding]:
         yield Finding("lines", f"this line runs on {name} only", Path(line).name)
 
 
-_SHUFFLES = {"permutation", "permuted", "shuffle"}  # of no effect on sums and counts
-_AGAIN = 10  # runs on each side; a hidden coin is missed by 20 runs once in a million
+_SHUFFLES = {"permutation", "permuted", "shuffle"}  # They do not change sums and counts.
+_RERUNS = 10  # On each side; 20 runs miss a hidden coin once in a million.
 _IN_WORDS = {
     "draws": "the draws that are made",
     "price": "the price of a draw",
@@ -124,7 +122,7 @@ def excused(facts: Sequence[Fact]) -> Iterator[str]:
 
 def is_hidden(again: Callable[[], bool]) -> bool:
     """Tell whether runs that get the same noise differ."""
-    return not all(again() for _ in range(_AGAIN))
+    return not all(again() for _ in range(_RERUNS))
 
 
 def has_shuffles(draws: Sequence[Draw]) -> bool:
@@ -132,10 +130,11 @@ def has_shuffles(draws: Sequence[Draw]) -> bool:
     return any(draw.kind in _SHUFFLES for draw in draws)
 
 
-_FALSE_ALARMS = 28.0  # (1 - 1 / 2t)^28t is below 1e-6
-_MOST_REPEATS = 400
-_SHUFFLED = 8  # other shuffles that are tried
-_ONE_AT_A_TIME = threading.RLock()  # patches of two that overlap would never be taken back
+_REPEAT_FACTOR = 28.0  # (1 - 1 / 2t)^28t is below 1e-6.
+_MAX_REPEATS = 400
+_SHUFFLES_TRIED = 8
+# Patches of two replays that overlap would never be taken back.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +327,7 @@ def _tried(run: Callable[..., _Run], x: Any, y: Any, one: _Run, other: _Run) -> 
     """Try other noise below the same sums, and other shuffles; say what does not go with them."""
     if run(y, 0, one, shifted=True).facts() != other.facts():
         yield "noise goes elsewhere than into one sum, such as into the output as it is"
-    for number in range(1, _SHUFFLED + 1) if has_shuffles(one.draws) else ():
+    for number in range(1, _SHUFFLES_TRIED + 1) if has_shuffles(one.draws) else ():
         mine = run(x, number)
         if run(y, number, mine).facts() != mine.facts():
             yield "what is shuffled shows in the output or in what is drawn"
@@ -379,8 +378,8 @@ def _first(apart: list[Fact]) -> list[Fact]:
 
 
 def _repeats(epsilon: float | None) -> int:
-    wanted = _FALSE_ALARMS * math.exp(min(1.0 if epsilon is None else epsilon, 9.0))
-    return min(math.ceil(wanted), _MOST_REPEATS)
+    wanted = _REPEAT_FACTOR * math.exp(min(1.0 if epsilon is None else epsilon, 9.0))
+    return min(math.ceil(wanted), _MAX_REPEATS)
 
 
 def _stay_apart(

@@ -10,24 +10,27 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from sordino.cli.local_choice import (
+from sordino.cli.local.protocols import (
     AnyProtocol,
-    Asked,
+    ProtocolRequest,
     all_protocols,
     as_text,
     choose_protocol,
     name_of,
+    percentage,
 )
-from sordino.cli.local_shown import check_picture, draw, percentage
 from sordino.cli.shown import console_for
+from sordino.cli.work import check_picture, draw
 from sordino.local.plot import draw_errors
 from sordino.local.protocol import Protocol
 
-_HOPELESS = 0.5  # half of an interval that tells nothing
-_AROUND = 100  # how many times fewer and more people are drawn
+_USELESS_HALF_WIDTH = 0.5
+_DRAWN_FACTOR = 100  # So many times fewer and more people are drawn.
 
 
-def best(asked: Asked, *, people: int, plot: Path | None, force: bool, as_json: bool) -> None:
+def best(
+    asked: ProtocolRequest, *, people: int, plot: Path | None, force: bool, as_json: bool
+) -> None:
     """Print the protocols with their errors and the bits of a report, and which one is best."""
     check_picture(plot, force=force)
     found = all_protocols(asked)
@@ -35,10 +38,11 @@ def best(asked: Asked, *, people: int, plot: Path | None, force: bool, as_json: 
     categories = [protocol for protocol in found if isinstance(protocol, Protocol)]
     if plot is not None and not categories:
         raise ValueError("--plot is for categories; numbers have no picture")
-    around = (max(people // _AROUND, 1), people * _AROUND)
+    around = (max(people // _DRAWN_FACTOR, 1), people * _DRAWN_FACTOR)
     draw(plot, lambda path: draw_errors(categories, path, people=around))
     rows = [_row(protocol, people) for protocol in found]
-    why = _why({row["protocol"]: row for row in rows}, chosen)
+    by_name = {row["protocol"]: row for row in rows}
+    why = _why(by_name, chosen)
     if as_json:
         record = {
             "epsilon": as_text(found[0].epsilon),
@@ -55,7 +59,7 @@ def best(asked: Asked, *, people: int, plot: Path | None, force: bool, as_json: 
     console.print(f"[bold]{chosen}[/] is best: {why}")
     if categories:
         console.print(_MEANING, style="dim")
-        if next(row for row in rows if row["protocol"] == chosen)["half_width"] > _HOPELESS:
+        if by_name[chosen]["half_width"] > _USELESS_HALF_WIDTH:
             console.print("An interval may say nothing at all: ask more people.", style="yellow")
     if plot is not None:
         console.print(f"drawn to {plot}", markup=False)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,25 +18,26 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino.answer.render import printable
-from sordino.cli.local_choice import AnyProtocol, as_text, name_of
-from sordino.cli.local_files import read_pieces, read_protocol
-from sordino.cli.local_shown import bar, check_picture, draw, percent, percents, rounded, sure
+from sordino.cli.local.files import bar, read_pieces, read_protocol
+from sordino.cli.local.protocols import AnyProtocol, as_text, name_of
 from sordino.cli.shown import console_for, facts_of
+from sordino.cli.work import check_picture, draw
 from sordino.local.estimate import Estimate, Line
-from sordino.local.mean import MeanEstimate, MeanServer
-from sordino.local.numbers import NumberProtocol
+from sordino.local.numbers import MeanEstimate, MeanServer, NumberProtocol
+from sordino.local.protocol import Server
 from sordino.local.reports import Reports
-from sordino.local.sides import Server
 from sordino.numbers.rational import decimal_of
 
-_MOST_LINES = 40  # in a terminal
-_MOST_PIPED = 10_000
-_AT_ONCE = 4096  # lines of JSON
-_SUREST = math.nextafter(1.0, 0.0)  # a confidence that is nearer to 1 counts as this one
+_EXACT = Context(prec=1000)  # More digits than any number here has.
+_MOST_PLACES = 30
+_MAX_TERMINAL_LINES = 40
+_MAX_PIPED_LINES = 10_000
+_JSON_LINES_AT_ONCE = 4096
+MAX_CONFIDENCE = math.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class EstimateRequest:
     """What the command was asked for."""
 
     files: tuple[Path, ...]
@@ -52,7 +55,7 @@ class _Source(NamedTuple):
     people: int
 
 
-def estimate(request: Request) -> None:
+def estimate(request: EstimateRequest) -> None:
     """Count the reports of all files, and print what follows from them."""
     check_picture(request.plot, force=request.force)
     confidence = decimal_of("confidence", request.confidence)
@@ -70,7 +73,7 @@ def estimate(request: Request) -> None:
     if isinstance(server, MeanServer):
         mean = server.estimate(confidence=confidence)
         if request.as_json:
-            told = {**about, **asdict(mean), "confidence": min(mean.confidence, _SUREST)}
+            told = {**about, **asdict(mean), "confidence": min(mean.confidence, MAX_CONFIDENCE)}
             typer.echo(json.dumps(told, indent=2))
         else:
             _show_mean(mean, server.protocol, confidence)
@@ -122,7 +125,7 @@ def _count(server: Server | MeanServer, source: _Source, protocol: AnyProtocol, 
         )
 
 
-def _refuse_idle_options(request: Request) -> None:
+def _refuse_idle_options(request: EstimateRequest) -> None:
     given = {"--together": request.together, "--project": request.project}
     given["--plot"] = request.plot is not None
     for option, is_given in given.items():
@@ -135,18 +138,18 @@ def _print_json(about: dict[str, Any], found: Estimate, *, projected: bool) -> N
     head = {
         **about,
         "people": found.people,
-        "confidence": min(found.confidence, _SUREST),
+        "confidence": min(found.confidence, MAX_CONFIDENCE),
         "together": found.together,
         "projected": projected,
     }
     typer.echo(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "categories": [')
-    for start in range(0, len(found), _AT_ONCE):
-        places = np.arange(start, min(start + _AT_ONCE, len(found)))
+    for start in range(0, len(found), _JSON_LINES_AT_ONCE):
+        places = np.arange(start, min(start + _JSON_LINES_AT_ONCE, len(found)))
         lines = [
             "    " + json.dumps({**line._asdict(), "count": line.frequency * found.people})
             for line in _lines(found, places)
         ]
-        typer.echo(",\n".join(lines) + "," * (start + _AT_ONCE < len(found)))
+        typer.echo(",\n".join(lines) + "," * (start + _JSON_LINES_AT_ONCE < len(found)))
     typer.echo("  ]\n}")
 
 
@@ -157,13 +160,15 @@ def _lines(found: Estimate, places: Any) -> list[Line]:
     return list(map(Line, labels, *(column[places].tolist() for column in columns)))
 
 
-def _show(found: Estimate, protocol: AnyProtocol, request: Request, confidence: Decimal) -> None:
+def _show(
+    found: Estimate, protocol: AnyProtocol, request: EstimateRequest, confidence: Decimal
+) -> None:
     console = console_for()
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     table.add_column("category", overflow="fold")
     for heading in ("frequency", "interval", "count"):
         table.add_column(heading, justify="right", no_wrap=True)
-    most = _MOST_LINES if console.is_terminal else _MOST_PIPED
+    most = _MAX_TERMINAL_LINES if console.is_terminal else _MAX_PIPED_LINES
     order = np.argsort(-found.frequencies, kind="stable")[:most]
     for line in _lines(found, order):
         table.add_row(
@@ -174,7 +179,7 @@ def _show(found: Estimate, protocol: AnyProtocol, request: Request, confidence: 
         )
     console.print(table)
     if left_out := len(found) - len(order):
-        where = "with --json" if len(found) > _MOST_PIPED else "in a pipe and with --json"
+        where = "with --json" if len(found) > _MAX_PIPED_LINES else "in a pipe and with --json"
         console.print(f"... {left_out:,} more, {where}", style="dim")
     console.print(f"\n{_people(protocol, found.people)}")
     for sentence in _meaning(found, confidence, projected=request.project):
@@ -216,3 +221,60 @@ def _show_mean(found: MeanEstimate, protocol: NumberProtocol, confidence: Decima
 
 def _people(protocol: AnyProtocol, people: int) -> str:
     return f"{people:,} people, {_named(protocol)} for each report"
+
+
+def rounded(
+    number: float, limits: tuple[float, float], ends: tuple[Fraction, Fraction], error: float
+) -> tuple[str, str, str]:
+    """Write a number and its limits with as many places as its standard error gives a meaning to.
+
+    Limits are rounded outwards, and are no farther than the ends of the range. Without an error
+    the length of the range tells how many places.
+
+    >>> rounded(53.49871, (52.996, 54.001), (Fraction(0), Fraction(80)), 0.55)
+    ('53.50', '52.99', '54.01')
+    >>> rounded(0.173, (-0.0, 0.05), (Fraction(0), Fraction(1, 20)), 0.0)
+    ('0.173', '0.000', '0.050')
+    """
+    size = error if error > 0 else ends[1] - ends[0]
+    places = min(max(1 - math.floor(math.log10(size)), 0), _MOST_PLACES)
+    low, high = max(Fraction(limits[0]), ends[0]), min(Fraction(limits[1]), ends[1])
+    return (
+        _fixed(Fraction(number), places, round),
+        _fixed(low, places, math.floor),
+        _fixed(high, places, math.ceil),
+    )
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage with two places.
+
+    >>> percent(0.123456), percent(-0.00001)
+    ('12.35 %', '0.00 %')
+    """
+    return f"{_fixed(100 * Fraction(share), 2, round)} %"
+
+
+def percents(low: float, high: float) -> str:
+    """Write the limits of a share as percentages, rounded outwards.
+
+    >>> percents(0.12345, 0.12341), percents(0.0, 1.0)
+    ('12.34 % to 12.35 %', '0.00 % to 100.00 %')
+    """
+    first = _fixed(100 * Fraction(low), 2, math.floor)
+    last = _fixed(100 * Fraction(high), 2, math.ceil)
+    return f"{first} % to {last} %"
+
+
+def sure(confidence: Decimal) -> str:
+    """Write a confidence as a percentage with all of its digits, so that it is never 100 %.
+
+    >>> sure(Decimal("0.950")), sure(Decimal("0.9999999999999999999999999999999999"))
+    ('95 %', '99.99999999999999999999999999999999 %')
+    """
+    return f"{_EXACT.multiply(confidence, Decimal(100)).normalize(_EXACT):f} %"
+
+
+def _fixed(number: Fraction, places: int, rounding: Callable[[Fraction], int]) -> str:
+    """Write a number with so many places, and 0 without a sign."""
+    return f"{Decimal(rounding(number * 10**places)).scaleb(-places, _EXACT):f}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,17 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
+import typer
 
-from sordino.cli.local_about import about, foreign, read_about, shape_of
-from sordino.cli.local_choice import AnyProtocol
-from sordino.cli.local_column import ENDINGS, unreadable
-from sordino.cli.local_targets import check_target, exists, unwritable
+from sordino.cli.exits import INTERRUPTED
+from sordino.cli.local.protocols import AnyProtocol, about, foreign, read_about, shape_of
+from sordino.cli.work import check_target, exists, progress, unwritable
 
 Data: TypeAlias = npt.NDArray[Any]
 
-AT_ONCE = 1 << 16  # reports
-_BYTES_AT_ONCE = 1 << 23  # of reports that are long
-_CSV_BLOCK = 1 << 20  # bytes, which must hold a line
+ENDINGS = (".csv", ".parquet")
+REPORTS_AT_ONCE = 1 << 16
+_BYTES_AT_ONCE = 1 << 23
+_CSV_BLOCK = 1 << 20  # It must hold a line.
 _COLUMN = "report"
 _KEY = b"sordino"
 _COMMENT = b"# "
@@ -48,7 +50,7 @@ def at_once(shape: Data) -> int:
     (65536, 8)
     """
     wide = shape.dtype.itemsize * (shape.shape[1] if shape.ndim > 1 else 1)
-    return min(max(_BYTES_AT_ONCE // wide, 1), AT_ONCE)
+    return min(max(_BYTES_AT_ONCE // wide, 1), REPORTS_AT_ONCE)
 
 
 @contextmanager
@@ -60,9 +62,9 @@ def reports_file(
     try:
         with part.open("xb") as file:
             kind = pa_type(shape_of(protocol))
-            told = about(protocol, people).encode()
+            description = about(protocol, people).encode()
             opened = _into_csv if path.suffix.lower() == ".csv" else _into_parquet
-            with opened(file, kind, told) as write:
+            with opened(file, kind, description) as write:
                 yield write
             file.flush()
             os.fsync(file.fileno())
@@ -87,10 +89,10 @@ def read_protocol(path: Path, *, most: int) -> tuple[AnyProtocol, int]:
             if ending == ".csv":
                 return read_about(_first_line(file, path), path, most=most)
             with pq.ParquetFile(file) as table:
-                told = (table.schema_arrow.metadata or {}).get(_KEY)
-                if told is None:
+                description = (table.schema_arrow.metadata or {}).get(_KEY)
+                if description is None:
                     raise foreign(path)
-                return read_about(told, path, most=most)
+                return read_about(description, path, most=most)
     except OSError as error:
         raise unreadable(path, error) from None
     except pa.ArrowException:
@@ -120,8 +122,10 @@ def pa_type(shape: Data) -> Any:
 
 
 @contextmanager
-def _into_parquet(file: IO[bytes], kind: Any, told: bytes) -> Iterator[Callable[[Data], None]]:
-    schema = pa.schema([pa.field(_COLUMN, kind, nullable=False)], metadata={_KEY: told})
+def _into_parquet(
+    file: IO[bytes], kind: Any, description: bytes
+) -> Iterator[Callable[[Data], None]]:
+    schema = pa.schema([pa.field(_COLUMN, kind, nullable=False)], metadata={_KEY: description})
     few = pa.types.is_integer(kind)  # rows of bytes hardly ever come twice
     with pq.ParquetWriter(file, schema, use_dictionary=few) as writer:
 
@@ -132,8 +136,8 @@ def _into_parquet(file: IO[bytes], kind: Any, told: bytes) -> Iterator[Callable[
 
 
 @contextmanager
-def _into_csv(file: IO[bytes], kind: Any, told: bytes) -> Iterator[Callable[[Data], None]]:
-    file.write(_COMMENT + told + f"\n{_COLUMN}\n".encode())
+def _into_csv(file: IO[bytes], kind: Any, description: bytes) -> Iterator[Callable[[Data], None]]:
+    file.write(_COMMENT + description + f"\n{_COLUMN}\n".encode())
     options = pcsv.WriteOptions(include_header=False)
 
     def write(data: Data) -> None:
@@ -245,3 +249,24 @@ def _name(part: Path, path: Path, *, force: bool) -> None:
 
 def _broken(path: Path) -> ValueError:
     return ValueError(f"the reports in {path} are damaged or cut off; have them sent again")
+
+
+def unreadable(path: Path, error: OSError) -> ValueError:
+    """Return the error about a file that cannot be read."""
+    why = "it is no such file, or a broken one" if error.strerror is None else error.strerror
+    return ValueError(f"the file {path} cannot be read: {why}")
+
+
+@contextmanager
+def bar(doing: str, total: int, *, as_json: bool, nothing: str) -> Iterator[Callable[[int], None]]:
+    """Give a way to say that so many more are done: a bar on a terminal, nothing elsewhere."""
+    shown = progress("{task.completed:,} of {task.total:,} reports", as_json=as_json)
+    task = shown.add_task(doing, total=total)
+    try:
+        with shown:
+            yield lambda count: shown.advance(task, count)
+    except KeyboardInterrupt:
+        record = {"code": "interrupted", "message": "stopped", "why": "", "hint": nothing}
+        text = f"sordino: stopped; {nothing}"
+        typer.echo(json.dumps({**record, "span": None}) if as_json else text, err=True)
+        raise typer.Exit(INTERRUPTED) from None

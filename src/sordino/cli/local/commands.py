@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands for the local model, `local encode`, `estimate` and `best`: what they take."""
+"""The commands for the local model: what they take, and how they fail: always in a sentence."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
-from sordino.cli.local_refusals import local_refusals
+from sordino.cli.exits import refusals
 from sordino.cli.options import SURE, AsJson
 from sordino.cli.usage import Commands
 from sordino.cli.wholes import whole
@@ -32,6 +35,30 @@ Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Write over a fi
 
 _MOST_PEOPLE = 10**15
 _MOST_CATEGORIES = 1_000_000
+_TOO_LARGE = "a number is too large or too small to be computed with; take one of usual size"
+_NO_MEMORY = "there is not enough memory for this; take fewer categories, or a smaller file"
+_FOREIGN = "a file holds what cannot be read; write it again"
+
+
+@contextmanager
+def local_refusals(*, as_json: bool) -> Iterator[None]:
+    """Show an error as one message on standard error; the words of libraries are not shown."""
+    with refusals(as_json=as_json):
+        try:
+            yield
+        except ArithmeticError:
+            raise ValueError(_TOO_LARGE) from None
+        except (MemoryError, RecursionError):
+            raise ValueError(_NO_MEMORY) from None
+        except Exception as error:
+            if _is_from_arrow(error):  # its words may show a value
+                raise ValueError(_FOREIGN) from None
+            raise
+
+
+def _is_from_arrow(error: Exception) -> bool:
+    arrow = sys.modules.get("pyarrow")  # slow to load, and without it there is no such error
+    return arrow is not None and isinstance(error, arrow.ArrowException)
 
 
 @local.callback()
@@ -68,11 +95,11 @@ def encode(
 ) -> None:
     """Turn a column of true answers into randomized reports."""
     with local_refusals(as_json=as_json):
-        from sordino.cli import local_encode as command  # numpy, pyarrow and rich are loaded here
-        from sordino.cli.local_choice import Asked
+        from sordino.cli.local import encode as command  # numpy, pyarrow and rich are loaded here
+        from sordino.cli.local.protocols import ProtocolRequest
 
-        asked = Asked(categories, categories_file, low, high, epsilon, protocol)
-        request = command.Request(file, column, asked, out, skip_missing, force, as_json)
+        asked = ProtocolRequest(categories, categories_file, low, high, epsilon, protocol)
+        request = command.EncodeRequest(file, column, asked, out, skip_missing, force, as_json)
         command.encode(request)
 
 
@@ -106,10 +133,10 @@ def estimate(
 ) -> None:
     """Estimate from files of reports how frequent each category is."""
     with local_refusals(as_json=as_json):
-        from sordino.cli import local_estimate as command  # numpy, pyarrow and rich, only here
+        from sordino.cli.local import estimate as command  # numpy, pyarrow and rich, only here
 
         command.estimate(
-            command.Request(
+            command.EstimateRequest(
                 tuple(files), confidence, together, project, most_categories, plot, force, as_json
             )
         )
@@ -139,8 +166,8 @@ def best(
 ) -> None:
     """Compare the protocols before anything is collected."""
     with local_refusals(as_json=as_json):
-        from sordino.cli import local_best as command  # numpy and rich are loaded only here
-        from sordino.cli.local_choice import Asked
+        from sordino.cli.local import best as command  # numpy and rich are loaded only here
+        from sordino.cli.local.protocols import ProtocolRequest
 
-        asked = Asked(categories, categories_file, low, high, epsilon, "best")
+        asked = ProtocolRequest(categories, categories_file, low, high, epsilon, "best")
         command.best(asked, people=people, plot=plot, force=force, as_json=as_json)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The true answers: one column of a CSV or Parquet file, of which no message shows a value."""
+"""`sordino local encode`: from a column of true answers, of which no message shows a value."""
 
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +15,91 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
+import typer
 
 from sordino.answer.render import printable
-from sordino.cli.local_choice import AnyProtocol
+from sordino.cli.local.files import ENDINGS, at_once, bar, check_out, reports_file, unreadable
+from sordino.cli.local.protocols import (
+    AnyProtocol,
+    ProtocolRequest,
+    as_text,
+    choose_protocol,
+    name_of,
+    percentage,
+    shape_of,
+)
+from sordino.cli.shown import console_for, facts_of
 from sordino.local.protocol import Protocol
 
-ENDINGS = (".csv", ".parquet")
-_MOST_NAMES = 12
+_MAX_NAMES_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeRequest:
+    """What the command was asked for."""
+
+    file: Path
+    column: str
+    asked: ProtocolRequest
+    out: Path
+    skip_missing: bool
+    force: bool
+    as_json: bool
+
+
+def encode(request: EncodeRequest) -> None:
+    """Read the answers, randomize each, write the reports, and say what was done."""
+    protocol = choose_protocol(request.asked)
+    check_out(request.out, request.file, force=request.force)
+    answers = read_answers(request.file, request.column, protocol, skip=request.skip_missing)
+    people = len(answers.values)
+    nothing = "nothing was written"
+    with (
+        bar("encoding", people, as_json=request.as_json, nothing=nothing) as done,
+        reports_file(request.out, protocol, people, force=request.force) as write,
+    ):
+        size = at_once(shape_of(protocol))
+        for reports in protocol.client().stream(answers.values, at_once=size):
+            write(reports.data)
+            done(len(reports))
+    if request.as_json:
+        record = {
+            "file": str(request.out),
+            "protocol": name_of(protocol),
+            "epsilon": as_text(protocol.epsilon),
+            "people": people,
+            "left_out": answers.missing,
+            "standard_error": protocol.standard_error(people),
+            "report_bits": protocol.report_bits,
+            "fingerprint": protocol.fingerprint,
+        }
+        typer.echo(json.dumps(record, indent=2))
+        return
+    left_out = f"; {answers.missing:,} rows without an answer were left out"
+    facts = [
+        ("protocol", protocol.words),
+        ("epsilon", f"{as_text(protocol.epsilon)} for each report"),
+        ("people", f"{people:,}" + left_out * bool(answers.missing)),
+        ("expected error", _error(protocol, people)),
+        ("reports", f"{request.out}, {_bits(protocol.report_bits)} each"),
+        ("keep in mind", "each encoding of the same answers costs the epsilon again"),
+    ]
+    console_for().print(facts_of(facts))
+
+
+def _error(protocol: AnyProtocol, people: int) -> str:
+    error = protocol.standard_error(people)
+    if isinstance(protocol, Protocol):
+        wide = percentage(protocol.half_width(people))
+        return (
+            f"{percentage(error)} percentage points for a category that is rare; intervals of at "
+            f"most ± {wide}"
+        )
+    return f"a standard error of the mean of at most {error:.3g}"
+
+
+def _bits(count: int) -> str:
+    return f"{count:,} bit{'s' * (count != 1)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +145,6 @@ def _answers(raw: Any, path: Path, column: str, protocol: AnyProtocol, *, skip: 
     if isinstance(protocol.domain.labels, range):
         return Answers(_as_whole(there, column).to_numpy(), missing)
     return Answers(_as_text(there, column), missing)
-
-
-def unreadable(path: Path, error: OSError) -> ValueError:
-    """Return the error about a file that cannot be read."""
-    why = "it is no such file, or a broken one" if error.strerror is None else error.strerror
-    return ValueError(f"the file {path} cannot be read: {why}")
 
 
 def _from_csv(path: Path, column: str) -> Any:
@@ -129,8 +202,8 @@ def _check_column(path: Path, column: str, names: Sequence[str]) -> None:
     if column not in names and path.suffix.lower() == ".csv":
         raise _without_name(path, column, names)
     if column not in names:
-        shown = ", ".join(printable(name) for name in names[:_MOST_NAMES])
-        more = ", ..." if len(names) > _MOST_NAMES else ""
+        shown = ", ".join(printable(name) for name in names[:_MAX_NAMES_SHOWN])
+        more = ", ..." if len(names) > _MAX_NAMES_SHOWN else ""
         raise ValueError(f"the file {path} has no column {column!r}; its columns are {shown}{more}")
     if Counter(names)[column] > 1:
         raise ValueError(f"the file {path} has several columns {column!r}; rename all but one")
