@@ -88,16 +88,8 @@ class Laplace(Additive):
             sensitivity = sensitivity.l1_number
         whole, price = is_integer(sensitivity), positive("epsilon", epsilon)
         length = (positive if whole else covering)("sensitivity", sensitivity)
-        exponent = 0 if whole else _exponent(length, price)
-        shift = length.numerator if whole else l1_on_grid(length, exponent)
+        exponent, shift = moved("sensitivity", length, price, whole=whole)
         scale = shift / price
-        if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-            side = "small" if scale > LARGEST_SCALE else "large"
-            values = f"a sensitivity of {brief(length)}" if whole else "real values"
-            raise ValueError(
-                f"epsilon is too {side} for {values}, got {brief(price)}; "
-                "noise is drawn at scales from 2**-20 to 2**50"
-            )
         noise = DiscreteLaplace(eta=1 / scale, shift=shift)
         fill(
             self,
@@ -168,15 +160,30 @@ class Laplace(Additive):
             raise ValueError("no epsilon is large enough for this half-width") from None
 
 
-def _exponent(length: Fraction, price: Fraction) -> int:
-    """Return the exponent of the grid."""
-    try:
-        return exponent_for((length / price) ** 2)
-    except ValueError as error:
-        side, values = "large" if length < price else "small", f"a sensitivity of {brief(length)}"
+def moved(name: str, length: Fraction, price: Fraction, *, whole: bool) -> tuple[int, int]:
+    """Return the exponent of the grid and how many steps of it a value moves by a length.
+
+    Noise that would be too narrow or too wide to be drawn is refused, with the name of the length.
+    """
+    exponent = 0
+    if not whole:
+        try:
+            exponent = exponent_for((length / price) ** 2)
+        except ValueError as error:
+            side = "large" if length < price else "small"
+            raise ValueError(
+                f"epsilon is too {side} for a {name} of {brief(length)}, got {brief(price)}; "
+                f"{error}"
+            ) from None
+    shift = length.numerator if whole else l1_on_grid(length, exponent)
+    if not SMALLEST_SCALE <= shift / price <= LARGEST_SCALE:
+        side = "small" if shift / price > LARGEST_SCALE else "large"
+        values = f"a {name} of {brief(length)}" if whole else "real values"
         raise ValueError(
-            f"epsilon is too {side} for {values}, got {brief(price)}; {error}"
-        ) from None
+            f"epsilon is too {side} for {values}, got {brief(price)}; "
+            "noise is drawn at scales from 2**-20 to 2**50"
+        )
+    return exponent, shift
 
 
 @lru_cache(maxsize=_WIDTHS)

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from sordino.mechanisms.keys.optimal import LaplaceNoise, Threshold, least_threshold
-from sordino.mechanisms.laplace import Laplace
+from sordino.mechanisms.laplace import Laplace, moved
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import ball, ceiling
 from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
+    covering,
     is_integer,
     positive,
     positive_whole,
@@ -29,6 +30,7 @@ from sordino.privacy.loss import Loss
 from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, SamplerAt, no_sampler
 from sordino.sensitivity.check import MOST_DATASETS
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+from sordino.sensitivity.norms import Sensitivity
 
 _DISTANCE = "distance must be a whole number that is not negative"
 _HALF = Fraction(1, 2)
@@ -82,7 +84,7 @@ class ProposeTestRelease(Mechanism):
     _sampler: SamplerAt = field(compare=False)
 
     def __init__(
-        self, *, bound: Number, epsilon: Number, delta: Number, share: Number = _HALF
+        self, *, bound: Number | Sensitivity, epsilon: Number, delta: Number, share: Number = _HALF
     ) -> None:
         price, slack = positive("epsilon", epsilon), probability("delta", delta)
         part = probability("share", share)
@@ -93,10 +95,12 @@ class ProposeTestRelease(Mechanism):
                 f"epsilon is too {side} for the test, got {brief(eta)} of {brief(price)}; "
                 "noise is drawn at scales from 2**-20 to 2**50"
             )
-        try:
-            laplace = Laplace(sensitivity=bound, epsilon=price - eta)
-        except (TypeError, ValueError) as error:
-            raise type(error)(str(error).replace("sensitivity", "bound")) from None
+        if isinstance(bound, Sensitivity):
+            bound = bound.l1_number
+        whole = is_integer(bound)
+        length = (positive if whole else covering)("bound", bound)
+        moved("bound", length, price - eta, whole=whole)
+        laplace = Laplace(sensitivity=bound, epsilon=price - eta)
         test = _threshold(eta, slack)
         fill(
             self,
