@@ -98,7 +98,7 @@ class Estimate:
         order = np.argsort(-self.frequencies, kind="stable").tolist()
         lines = list(self)
         rows = [
-            (_cut(line.label), f"{100 * line.frequency:z.2f} %", *_ends(line.low, line.high))
+            (short_label(line.label), f"{100 * line.frequency:z.2f} %", *_ends(line.low, line.high))
             for line in (lines[place] for place in order[:_MOST_LINES])
         ]
         rows = [("category", "frequency", "from", "to"), *rows]
@@ -139,10 +139,11 @@ def onto_simplex(values: Floats) -> Floats:
     return found
 
 
-def _cut(label: Label) -> str:
+def short_label(label: Label, longest: int = _MAX_LABEL_LENGTH) -> str:
+    """Write a label in letters that can be shown, cut short if it is long."""
     text = str(label)
     text = text if text.isprintable() else ascii(text)[1:-1]
-    return text if len(text) <= _MAX_LABEL_LENGTH else text[: _MAX_LABEL_LENGTH - 3] + "..."
+    return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def sure(confidence: float) -> str:
@@ -176,6 +177,15 @@ def written_up(limit: float | Fraction, places: int) -> str:
     ('2.72', '-2.71', '0.0')
     """
     return _placed(math.ceil(Fraction(limit) * 10**places), places)
+
+
+def written_near(number: float | Fraction, places: int) -> str:
+    """Write the nearest number with so many decimal places.
+
+    >>> written_near(2.718, 2), written_near(-0.001, 1)
+    ('2.72', '0.0')
+    """
+    return _placed(round(Fraction(number) * 10**places), places)
 
 
 def _placed(units: int, places: int) -> str:

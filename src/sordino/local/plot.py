@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sordino.figures import new_figure, saved, without_formulas, without_frame
+from sordino.local.estimate import Estimate, short_label
 
 if TYPE_CHECKING:
-    from sordino.local.estimate import Estimate
     from sordino.local.protocol import Protocol
 
 _MAX_BARS = 30
@@ -30,7 +30,10 @@ def draw_estimate(estimate: Estimate, path: str | PathLike[str] | None = None) -
         raise ValueError("there is nothing to draw, as nothing was found; ask more people")
     figure = new_figure()
     order = np.argsort(-estimate.frequencies, kind="stable")[:_MAX_BARS]
-    names = [_safe(str(estimate.labels[place])) for place in order.tolist()]
+    names = [
+        without_formulas(short_label(estimate.labels[place], _MAX_LABEL_LENGTH))
+        for place in order.tolist()
+    ]
     shares = 100 * estimate.frequencies[order]
     ends = 100 * np.array([estimate.low[order], estimate.high[order]])
     longest = max(map(len, names))
@@ -89,9 +92,3 @@ def _together(protocols: Sequence[Protocol]) -> list[tuple[float, list[str]]]:
         else:
             names.append(protocol.words)
     return groups
-
-
-def _safe(label: str) -> str:
-    text = label if label.isprintable() else ascii(label)[1:-1]
-    text = text if len(text) <= _MAX_LABEL_LENGTH else text[: _MAX_LABEL_LENGTH - 3] + "..."
-    return without_formulas(text)

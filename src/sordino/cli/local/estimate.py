@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -22,7 +21,7 @@ from sordino.cli.local.files import bar, read_pieces, read_protocol
 from sordino.cli.local.protocols import AnyProtocol, as_text, name_of
 from sordino.cli.shown import console_for, facts_of
 from sordino.cli.work import check_picture, draw
-from sordino.local.estimate import Estimate, Line
+from sordino.local.estimate import Estimate, Line, written_down, written_near, written_up
 from sordino.local.numbers import MeanEstimate, MeanServer, NumberProtocol
 from sordino.local.protocol import Server
 from sordino.local.reports import Reports
@@ -240,9 +239,9 @@ def rounded(
     places = min(max(1 - math.floor(math.log10(size)), 0), _MOST_PLACES)
     low, high = max(Fraction(limits[0]), ends[0]), min(Fraction(limits[1]), ends[1])
     return (
-        _fixed(Fraction(number), places, round),
-        _fixed(low, places, math.floor),
-        _fixed(high, places, math.ceil),
+        written_near(number, places),
+        written_down(low, places),
+        written_up(high, places),
     )
 
 
@@ -252,7 +251,7 @@ def percent(share: float) -> str:
     >>> percent(0.123456), percent(-0.00001)
     ('12.35 %', '0.00 %')
     """
-    return f"{_fixed(100 * Fraction(share), 2, round)} %"
+    return f"{written_near(100 * Fraction(share), 2)} %"
 
 
 def percents(low: float, high: float) -> str:
@@ -261,8 +260,8 @@ def percents(low: float, high: float) -> str:
     >>> percents(0.12345, 0.12341), percents(0.0, 1.0)
     ('12.34 % to 12.35 %', '0.00 % to 100.00 %')
     """
-    first = _fixed(100 * Fraction(low), 2, math.floor)
-    last = _fixed(100 * Fraction(high), 2, math.ceil)
+    first = written_down(100 * Fraction(low), 2)
+    last = written_up(100 * Fraction(high), 2)
     return f"{first} % to {last} %"
 
 
@@ -273,8 +272,3 @@ def sure(confidence: Decimal) -> str:
     ('95 %', '99.99999999999999999999999999999999 %')
     """
     return f"{_EXACT.multiply(confidence, Decimal(100)).normalize(_EXACT):f} %"
-
-
-def _fixed(number: Fraction, places: int, rounding: Callable[[Fraction], int]) -> str:
-    """Write a number with so many places, and 0 without a sign."""
-    return f"{Decimal(rounding(number * 10**places)).scaleb(-places, _EXACT):f}"
