@@ -147,8 +147,13 @@ def charged(
     """
     _check_fits(last, own, wanted, currency)
     before = own_of(own)
-    after = before._replace(
-        used=before.used + wanted.price, used_slack=before.used_slack + wanted.slack
+    after = Own(
+        before.share,
+        before.share_slack,
+        before.kept,
+        before.kept_slack,
+        before.used + wanted.price,
+        before.used_slack + wanted.slack,
     )
     return _next(last, "charge", note, wanted, after, before=before)
 
@@ -233,36 +238,37 @@ def _next(
         held += _unspent(after.kept, after.used) - _unspent(before.kept, before.used)
         held_slack += _unspent(after.kept_slack, after.used_slack)
         held_slack -= _unspent(before.kept_slack, before.used_slack)
+    # By position, because names take a twentieth of an answer beside its syncs.
     return Entry(
-        people=last.people,
-        number=last.number + 1,
-        kind=kind,
-        at=note.at,
-        who=who,
-        by=note.by,
-        why=note.why,
-        price=price,
-        price_slack=slack,
-        plan=plan,
-        data=data,
-        charge=charge,
-        body=body,
-        cap=last.cap,
-        cap_slack=last.cap_slack,
-        most=last.most,
-        others=last.others,
-        others_slack=last.others_slack,
-        spent=last.spent + price,
-        spent_slack=last.spent_slack + slack,
-        held=held,
-        held_slack=held_slack,
-        share=after.share,
-        share_slack=after.share_slack,
-        kept=after.kept,
-        kept_slack=after.kept_slack,
-        used=after.used,
-        used_slack=after.used_slack,
-        hash="",
+        last.people,
+        last.number + 1,
+        kind,
+        note.at,
+        who,
+        note.by,
+        note.why,
+        price,
+        slack,
+        plan,
+        data,
+        charge,
+        body,
+        last.cap,
+        last.cap_slack,
+        last.most,
+        last.others,
+        last.others_slack,
+        last.spent + price,
+        last.spent_slack + slack,
+        held,
+        held_slack,
+        after.share,
+        after.share_slack,
+        after.kept,
+        after.kept_slack,
+        after.used,
+        after.used_slack,
+        "",
     )
 
 

@@ -310,8 +310,8 @@ COUNTING: dict[str, Mutant] = {
     ),
     "two limits are taken for each other": _of(
         _NEXT,
-        "others=last.others,\n        others_slack=last.others_slack,",
-        "others=last.others_slack,\n        others_slack=last.others,",
+        "last.others,\n        last.others_slack,",
+        "last.others_slack,\n        last.others,",
     ),
     "what is kept for others is spent": _of(
         rules.room, "last.cap - last.spent - last.held", "last.cap - last.spent"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import inf, nan
 from threading import RLock, local
 from time import monotonic, sleep
 from typing import Any
@@ -72,6 +72,9 @@ ANALYSTS = (  # from name to name along the index, however many entries each has
 _AT_ONCE = 1_000  # entries
 _STEP = 0.001  # seconds between two tries to write
 _WRITE = "BEGIN IMMEDIATE"
+# For every None and all bytes Python looks for an adapter, and for a float and a bytearray it does
+# not. SQLite takes a NaN for NULL. That saves a sixteenth of an answer beside its syncs.
+_NULL = nan
 # A look at the names of the files costs more than adding a row, so they are believed for a moment.
 _LOOK_AGAIN = 0.01  # seconds
 
@@ -144,7 +147,9 @@ class SqliteStore:
             self._take()
             self._prepare()
             place = self._first(entry.people) + entry.number
-            values = (place, *entry[:-1], last.hash, entry.hash, body)
+            fields = (place, *entry[:-1], last.hash, entry.hash)
+            values: list[object] = [_NULL if field is None else field for field in fields]
+            values.append(_NULL if body is None else bytearray(body))
             check_added(self.path, self._driver, self._in_turn(FOLLOW, values))
         except BaseException as error:
             self.settle()
