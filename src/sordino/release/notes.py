@@ -10,14 +10,14 @@ from sordino.answer.answer import Column, half_width
 from sordino.answer.certificate import NOT_COVERED, person_of
 from sordino.answer.render import number_pair, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
-from sordino.plan.intervals import COUNTS, accuracy_of, level_of_release, measures_in, short
+from sordino.plan.intervals import COUNTS, level_of_release, measures_in, release_of, short
 from sordino.plan.limits import how_many_groups
-from sordino.plan.naming import in_words, named
-from sordino.plan.plan import Added, Direct, Plan, Ranked
+from sordino.plan.plan import Added, Plan, Ranked
+from sordino.plan.words import in_words, named
 from sordino.query.tree import Call, Field, Key, Literal, Scalar
 from sordino.query.types import Type
-from sordino.release.choices import beyond
-from sordino.release.measures import Drawn
+from sordino.release.draw import beyond
+from sordino.release.post import Drawn
 
 _COMPLETE = frozenset({"quarter", "month", "day", "dow", "hour"})  # all their values are known
 _BOUNDED = frozenset({"year", "trunc_year", "trunc_quarter", "trunc_month", "trunc_day"})
@@ -130,13 +130,12 @@ def _grids(plan: Plan) -> list[str]:
     """Say to which steps values are rounded, where that can be seen at all."""
     found: dict[str, None] = {}
     for release in plan.releases:
-        part = plan.bounded.parts[release.part]
-        if not isinstance(release, Added) or not isinstance(part, Cells):
+        if not isinstance(release, Added) or not isinstance(release.part, Cells):
             continue
-        total = part.statistics[release.column]
+        total = release.part.statistics[release.column]
         if not isinstance(total, Total) or total.argument.type is not Type.REAL:
             continue
-        far = accuracy_of(release.mechanism, plan.confidence) * float(release.step)
+        far = release.steps_off(plan.confidence) * float(release.step)
         step = 2.0 ** (total.exponent * total.power)
         if step * _SMALL > far:
             name = named(_inside(total.argument)) or "what is added up"
@@ -186,16 +185,11 @@ def _extremes(drawn: Drawn) -> list[str]:
     """Say that a minimum or maximum is a quantile close to the end, and how close."""
     plan, found = drawn.plan, []
     for at, formula in enumerate(plan.formulas):
-        if not isinstance(formula, Direct):
+        release = release_of(plan, at)
+        if not isinstance(release, Ranked) or release.toward is None:
             continue
-        release = plan.releases[formula.release]
-        part = plan.bounded.parts[release.part]
-        if not isinstance(release, Ranked) or not isinstance(part, Ranks):
-            continue
-        if release.toward is None:
-            continue
-        level = level_of_release(plan, formula.release)
-        rows = beyond(release, part, level) / plan.bounded.shares.coarse_steps
+        level = level_of_release(plan, formula.places[0])
+        rows = beyond(release, level) / plan.bounded.shares.coarse_steps
         side = "below" if release.toward == 0 else "above"
         found.append(
             f"{_title(plan, at)} is a quantile with about {several(rows, 'row')} {side} it; "

@@ -10,8 +10,6 @@ from typing import Any, assert_never
 
 from sordino import __version__
 from sordino.plan.ask import Options
-from sordino.plan.bounded import Ranks, Votes
-from sordino.plan.intervals import choice_rule
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.privacy.loss import loss_to_json
 from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
@@ -32,7 +30,7 @@ def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
         "epsilon": None if plan.epsilon is None else str(plan.epsilon),
         "delta_for_keys": str(plan.slack),
         "loss": loss_to_json(plan.loss),
-        "releases": [_release(plan, release) for release in plan.releases],
+        "releases": [_release(release) for release in plan.releases],
         "keys": [
             {
                 "title": key.title,
@@ -71,8 +69,7 @@ def private_tables(rows: Rows) -> set[str]:
             assert_never(rows)
 
 
-def _release(plan: Plan, release: Release) -> dict[str, Any]:
-    part = plan.bounded.parts[release.part]
+def _release(release: Release) -> dict[str, Any]:
     match release:
         case Added():
             return {
@@ -81,25 +78,21 @@ def _release(plan: Plan, release: Release) -> dict[str, Any]:
                 "step": str(release.step),
             }
         case Ranked():
-            if not isinstance(part, Ranks):
-                raise TypeError("quantiles are drawn from ranks")
             return {
                 "kind": "quantile",
                 "mechanism": release.mechanism,
                 "quantile": _written(release.quantile),
                 "toward": release.toward,
-                "buckets": part.buckets,
+                "buckets": release.part.buckets,
                 "epsilon": str(release.epsilon_value),
                 "epsilon_of_each_end": str(release.epsilon_end),
                 "most_weight_of_a_unit": release.weight,
             }
         case Chosen():
-            if not isinstance(part, Votes):
-                raise TypeError("candidates are chosen by votes")
             return {
                 "kind": "choice",
-                "mechanism": repr(choice_rule(release, len(part.domain))),
-                "candidates": len(part.domain),
+                "mechanism": repr(release.rule),
+                "candidates": len(release.part.domain),
             }
         case _:
             assert_never(release)
