@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.query.operations import OPERATIONS
 from sordino.query.tree import KeyRef, Kind, Literal, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
 
@@ -24,8 +25,7 @@ COUNTS = (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT)
 NEAR_END = Fraction(1, 2**30)
 ROUNDING = 0.5  # by which a fine number moves when it is shown as a whole one
 Doubles: TypeAlias = npt.NDArray[np.float64]
-_SAME = frozenset({"neg", "abs", "to_real", "clamp", "nullif"})
-_WIDEST = frozenset({"greatest", "least", "coalesce"})
+_UNKNOWN = "it depends on the answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,36 +180,16 @@ def _of(known: Known, scalar: PostScalar) -> Expected:
 
 def _call(known: Known, call: PostCall) -> Expected:
     parts = [_of(known, x) for x in call.arguments]
-    widths = [part.half_width for part in parts]
+    sizes = [part.half_width for part in parts if part.half_width is not None]
     about = next((part.about for part in parts if part.about), "")
-    if any(part.rows for part in parts) or any(width is None for width in widths):
-        return Expected(None, about or "it depends on the answer")
-    sizes = [float(width or 0.0) for width in widths]
-    literal = [x.value for x in call.arguments if isinstance(x, Literal)]
-    found: float | None = None
-    if call.operation in ("add", "sub"):
-        found = sum(sizes)
-    elif call.operation in _SAME:
-        found = sizes[0]
-    elif call.operation in _WIDEST:
-        found = max(sizes)
-    elif call.operation in ("round", "floor", "ceil", "to_integer"):
-        digits = literal[0] if literal and isinstance(literal[0], int) else 0
-        half = 0.5 if call.operation == "round" else 1.0
-        found = sizes[0] + half * 10.0**-digits if sizes[0] else 0.0
-    elif call.operation in ("mul", "div") and len(literal) == 1:
-        found = _scaled(call, sizes, literal[0])
-    elif not any(sizes):
-        found = 0.0
-    return Expected(found, about if found is not None else "it depends on the answer")
-
-
-def _scaled(call: PostCall, sizes: list[float], factor: object) -> float | None:
-    if isinstance(factor, bool) or not isinstance(factor, int | float) or not factor:
-        return None
-    if call.operation == "mul":
-        return max(sizes) * abs(factor)
-    return sizes[0] / abs(factor) if isinstance(call.arguments[1], Literal) else None
+    if len(sizes) < len(parts) or any(part.rows for part in parts):
+        return Expected(None, about or _UNKNOWN)
+    if not any(sizes):
+        return Expected(0.0, about)
+    rule = OPERATIONS[call.operation].width
+    literals = [x.value if isinstance(x, Literal) else None for x in call.arguments]
+    width = None if rule is None else rule(sizes, literals)
+    return Expected(width, _UNKNOWN if width is None else about)
 
 
 def _measure(known: Known, index: int) -> Expected:

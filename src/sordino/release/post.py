@@ -30,6 +30,8 @@ from sordino.plan.intervals import (
     release_of,
 )
 from sordino.plan.plan import Added, Plan, Ranked
+from sordino.query.evaluate import operate
+from sordino.query.ranges import Uncertain, exactly
 from sordino.query.tree import (
     Key,
     KeyRef,
@@ -40,11 +42,10 @@ from sordino.query.tree import (
     PostCall,
     PostScalar,
 )
-from sordino.query.types import Type, Value
+from sordino.query.types import Range, Type, Value
 from sordino.release.draw import Groups, Noisy, Picked
-from sordino.release.intervals import Near, exactly, operate
 
-Found: TypeAlias = "dict[int, list[Near]]"  # by measure, one for each group
+Found: TypeAlias = "dict[int, list[Uncertain]]"  # by measure, one for each group
 _BIN_ENDS = {"bin_from": 0, "bin_to": 1}
 
 
@@ -230,14 +231,12 @@ def _diagnostics(drawn: Drawn) -> list[Column]:
     ]
 
 
-def _ends(near: Near) -> tuple[End, End]:
+def _ends(number: Uncertain) -> tuple[End, End]:
     """Return the interval of a number, widened if the rounded value lies outside."""
-    if near.interval is None or not isinstance(near.value, int | float):
+    interval, value = number.interval, number.value
+    if interval is None or not isinstance(value, int | float) or not math.isfinite(value):
         return None, None
-    value = near.value
-    if not math.isfinite(value):
-        return None, None
-    low, high = min(near.interval[0], Fraction(value)), max(near.interval[1], Fraction(value))
+    low, high = min(interval.low, Fraction(value)), max(interval.high, Fraction(value))
     return _end(down(low)), _end(up(high))
 
 
@@ -321,21 +320,21 @@ def _binned(drawn: Drawn, scalar: PostScalar) -> Key | None:
     return None
 
 
-def _evaluate(drawn: Drawn, scalar: PostScalar, level: Fraction) -> list[Near]:
+def _evaluate(drawn: Drawn, scalar: PostScalar, level: Fraction) -> list[Uncertain]:
     """Return an expression for every group."""
-    found = {at: _nears(drawn.measure(at, level)) for at in measures_in(scalar)}
+    found = {at: _uncertain(drawn.measure(at, level)) for at in measures_in(scalar)}
     value = _compiled(drawn, scalar, found)
     return [value(row) for row in range(len(drawn.groups.keys))]
 
 
-def _nears(found: Span | Picked) -> list[Near]:
+def _uncertain(found: Span | Picked) -> list[Uncertain]:
     if isinstance(found, Picked):
-        return [Near(values[0] if len(values) == 1 else None) for values in found.values]
+        return [Uncertain(values[0] if len(values) == 1 else None) for values in found.values]
     columns = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
-    return [Near(value, ends=(Fraction(low), Fraction(high))) for value, low, high in columns]
+    return [Uncertain(value, Range(Fraction(low), Fraction(high))) for value, low, high in columns]
 
 
-def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int], Near]:
+def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int], Uncertain]:
     """Return what gives the expression for a group."""
     key = _binned(drawn, scalar)
     if key is not None:
@@ -354,7 +353,7 @@ def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int],
             assert_never(scalar)
 
 
-def _bin_end(drawn: Drawn, scalar: PostScalar, key: Key) -> Callable[[int], Near]:
+def _bin_end(drawn: Drawn, scalar: PostScalar, key: Key) -> Callable[[int], Uncertain]:
     """Return what gives an end of the bin of a group: the lower one for the key itself."""
     side = _BIN_ENDS[scalar.operation] if isinstance(scalar, PostCall) else 0
     index, edges = drawn.plan.query.keys.index(key), _Bin.of(key)
