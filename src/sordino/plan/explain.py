@@ -12,10 +12,11 @@ from sordino.catalog.model import Purse
 from sordino.numbers.rational import Number, positive
 from sordino.plan.allocate import loss_of_keys
 from sordino.plan.graph import as_dot, as_svg
-from sordino.plan.intervals import COUNTS, Expected, expected, is_noisy, short
+from sordino.plan.intervals import Expected, expected, is_noisy, short
 from sordino.plan.plan import Plan
 from sordino.plan.words import keys_in_words, limits_in_words, noise, what, why
 from sordino.privacy.currency import Price
+from sordino.query.aggregates import COUNTS
 from sordino.query.tree import MeasureRef, Output
 
 RELEASES = ("released", "noise", "one unit moves it by", "price", "share")

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.query.aggregates import COUNTS
 from sordino.query.operations import OPERATIONS
-from sordino.query.tree import KeyRef, Kind, Literal, MeasureRef, PostCall, PostScalar
+from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
 
-COUNTS = (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT)
 # The quantile that stands for MIN, about as close to the end as any; by symmetry also for MAX.
 NEAR_END = Fraction(1, 2**30)
 ROUNDING = 0.5  # by which a fine number moves when it is shown as a whole one

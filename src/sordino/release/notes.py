@@ -10,10 +10,11 @@ from sordino.answer.answer import Column, half_width
 from sordino.answer.certificate import NOT_COVERED, person_of
 from sordino.answer.render import number_pair, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
-from sordino.plan.intervals import COUNTS, level_of_release, measures_in, release_of, short
+from sordino.plan.intervals import level_of_release, measures_in, release_of, short
 from sordino.plan.limits import how_many_groups
 from sordino.plan.plan import Added, Plan, Ranked
 from sordino.plan.words import in_words, named
+from sordino.query.aggregates import COUNTS
 from sordino.query.tree import Call, Field, Key, Literal, Scalar
 from sordino.query.types import Type
 from sordino.release.draw import beyond

@@ -19,7 +19,6 @@ from sordino.numbers.rounding import down, up
 from sordino.plan.ask import Options
 from sordino.plan.bounded import Crowded
 from sordino.plan.intervals import (
-    COUNTS,
     ROUNDING,
     Doubles,
     Span,
@@ -30,6 +29,7 @@ from sordino.plan.intervals import (
     release_of,
 )
 from sordino.plan.plan import Added, Plan, Ranked
+from sordino.query.aggregates import COUNTS
 from sordino.query.evaluate import operate
 from sordino.query.ranges import Uncertain, exactly
 from sordino.query.tree import (

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sordino.errors import QueryError
+from sordino.query.aggregates import AGGREGATES
 from sordino.query.tree import (
     Call,
     Field,
     Key,
     KeyRef,
-    Kind,
     Literal,
     MeasureRef,
     Ordered,
@@ -206,7 +206,7 @@ def _ordered(part: exp.Expr, selected: Selected, outputs: tuple[Output, ...]) ->
 
 def _refuse_lists(post: Post, measures: Measures) -> None:
     """Refuse TOP anywhere but as a column by itself: it is a list, not a value."""
-    lists = {i for i, (measure, _) in enumerate(measures.found) if measure.kind is Kind.TOP}
+    lists = {i for i, (measure, _) in enumerate(measures.found) if AGGREGATES[measure.kind].lists}
     inside = [output.scalar for output in post.outputs if isinstance(output.scalar, PostCall)]
     others = [*inside, *(part.scalar for part in post.order)]
     others += [post.having] if post.having is not None else []

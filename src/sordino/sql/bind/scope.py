@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sordino.catalog.model import Catalog, Table
 from sordino.errors import QueryError
+from sordino.query.aggregates import FUNCTIONS
 from sordino.query.operations import range_of
 from sordino.query.tree import Derive, Field, Literal, Rows, Scalar
 from sordino.query.types import Range, Type, Value
@@ -218,13 +219,14 @@ def unit_refusal(node: exp.Expr, name: str) -> QueryError:
     )
 
 
+_UNKNOWN = frozenset(function.name for function in FUNCTIONS if function.unknown)
 AGGREGATES = (exp.AggFunc, exp.CountIf, exp.WithinGroup, exp.Filter, exp.Mode, exp.Quantile)
 
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Tell whether a node is computed from many rows."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).casefold() in ("top", "histogram", "countif")
+        return str(node.this).casefold() in _UNKNOWN
     return isinstance(node, AGGREGATES)
 
 
