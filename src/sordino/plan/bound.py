@@ -30,7 +30,7 @@ from sordino.plan.bounded import (
     is_discovered,
 )
 from sordino.plan.limits import has_ids, people_of, shares_of
-from sordino.plan.words import crowded_title, in_words, written
+from sordino.plan.words import crowded_title, in_words, unclamped, written
 from sordino.query.tree import Call, Literal, Query, Scalar
 from sordino.query.types import Range, Type
 
@@ -140,17 +140,10 @@ def clamped_rows(query: Query, *, weighed: bool) -> list[tuple[str, RowCount]]:
     found: dict[RowCount, str] = {}
     for measure in query.measures:
         if measure.argument is not None and measure.range is not None:
-            outside = _outside(_inside(measure.argument), measure.range)
-            title = _title(_inside(measure.argument), measure.range, weighed=weighed)
+            outside = _outside(unclamped(measure.argument), measure.range)
+            title = _title(unclamped(measure.argument), measure.range, weighed=weighed)
             found.setdefault(outside, title)
     return [(title, count) for count, title in found.items()]
-
-
-def _inside(argument: Scalar) -> Scalar:
-    """Return what a clamp is about."""
-    if isinstance(argument, Call) and argument.operation == "clamp":
-        return argument.arguments[0]
-    return argument
 
 
 def _title(value: Scalar, public: Range, *, weighed: bool) -> str:

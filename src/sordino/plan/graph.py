@@ -8,10 +8,19 @@ from html import escape
 from typing import assert_never
 
 from sordino.plan.bounded import Shares
-from sordino.plan.intervals import measures_in
 from sordino.plan.plan import Added, Plan
 from sordino.plan.words import noise, what, written
-from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
+from sordino.query.tree import (
+    Derive,
+    JoinPublic,
+    JoinUnit,
+    PerUnit,
+    Rows,
+    Scan,
+    Where,
+    Window,
+    measures_in,
+)
 
 PUBLIC, PRIVATE, NOISY = "public", "private", "noisy"
 

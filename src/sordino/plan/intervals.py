@@ -18,7 +18,15 @@ import numpy.typing as npt
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.query.aggregates import COUNTS
 from sordino.query.operations import OPERATIONS
-from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
+from sordino.query.tree import (
+    KeyRef,
+    Literal,
+    MeasureRef,
+    PostCall,
+    PostScalar,
+    measures_in,
+    refs_in,
+)
 from sordino.query.types import Type
 
 # The quantile that stands for MIN, about as close to the end as any; by symmetry also for MAX.
@@ -91,19 +99,6 @@ def is_noisy(scalar: PostScalar) -> bool:
     return bool(measures_in(scalar))
 
 
-def measures_in(scalar: PostScalar) -> frozenset[int]:
-    """Return the measures that a column is made from."""
-    match scalar:
-        case MeasureRef():
-            return frozenset({scalar.index})
-        case PostCall():
-            return frozenset().union(*map(measures_in, scalar.arguments))
-        case KeyRef() | Literal():
-            return frozenset()
-        case _:
-            assert_never(scalar)
-
-
 def measure_type(plan: Plan, index: int) -> Type:
     """Return the type of a measure: counts are whole, others are as the question has them."""
     if plan.query.measures[index].kind in COUNTS:
@@ -111,16 +106,8 @@ def measure_type(plan: Plan, index: int) -> Type:
     post = plan.query.post
     scalars = [output.scalar for output in post.outputs]
     scalars += [key.scalar for key in post.order] + ([post.having] if post.having else [])
-    found = (kind for scalar in scalars for at, kind in _types(scalar) if at == index)
-    return next(found, Type.REAL)
-
-
-def _types(scalar: PostScalar) -> list[tuple[int, Type]]:
-    if isinstance(scalar, MeasureRef):
-        return [(scalar.index, scalar.type)]
-    if isinstance(scalar, PostCall):
-        return [pair for argument in scalar.arguments for pair in _types(argument)]
-    return []
+    types = (ref.type for scalar in scalars for ref in refs_in(scalar) if ref.index == index)
+    return next(types, Type.REAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from sordino.numbers.rational import Number, decimal_of, positive
 from sordino.plan.allocate import Item, allocate, items_of, share_out
 from sordino.plan.ask import read_asked
 from sordino.plan.bound import Outline, bound
-from sordino.plan.intervals import expected, is_noisy, measures_in, release_of
+from sordino.plan.intervals import expected, is_noisy, release_of
 from sordino.plan.limits import people_of
 from sordino.plan.plan import Added, Chosen, Plan, Ranked
 from sordino.privacy.calibrate import least
-from sordino.query.tree import MeasureRef, Output, Query
+from sordino.query.tree import MeasureRef, Output, Query, measures_in
 
 Width: TypeAlias = "Number | str"
 Wanted: TypeAlias = "Width | Mapping[str, Width]"

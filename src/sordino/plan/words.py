@@ -44,6 +44,13 @@ def named(scalar: Scalar) -> str:
     return text if len(text) <= _LONGEST else ""
 
 
+def unclamped(argument: Scalar) -> Scalar:
+    """Return what a clamp is about, or the argument itself."""
+    if isinstance(argument, Call) and argument.operation == "clamp":
+        return argument.arguments[0]
+    return argument
+
+
 def in_words(public: Range) -> str:
     """Write a public range as people read it.
 

@@ -10,12 +10,12 @@ from sordino.answer.answer import Column, half_width
 from sordino.answer.certificate import NOT_COVERED, person_of
 from sordino.answer.render import number_pair, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
-from sordino.plan.intervals import level_of_release, measures_in, release_of, short
+from sordino.plan.intervals import level_of_release, release_of, short
 from sordino.plan.limits import how_many_groups
 from sordino.plan.plan import Added, Plan, Ranked
-from sordino.plan.words import in_words, named
+from sordino.plan.words import in_words, named, unclamped
 from sordino.query.aggregates import COUNTS
-from sordino.query.tree import Call, Field, Key, Literal, Scalar
+from sordino.query.tree import Call, Field, Key, Literal, Scalar, measures_in
 from sordino.query.types import Type
 from sordino.release.draw import beyond
 from sordino.release.post import Drawn
@@ -115,16 +115,9 @@ def _clamps(plan: Plan) -> list[str]:
     found: dict[str, None] = {}
     for at, measure in enumerate(plan.query.measures):
         if measure.argument is not None and measure.range is not None:
-            name = named(_inside(measure.argument)) or f"the argument of {_title(plan, at)}"
+            name = named(unclamped(measure.argument)) or f"the argument of {_title(plan, at)}"
             found[f"{name} counts as within {in_words(measure.range)}"] = None
     return ["; ".join(found)] if found else []
-
-
-def _inside(argument: Scalar) -> Scalar:
-    """Return what a clamp is about."""
-    if isinstance(argument, Call) and argument.operation == "clamp":
-        return argument.arguments[0]
-    return argument
 
 
 def _grids(plan: Plan) -> list[str]:
@@ -139,7 +132,7 @@ def _grids(plan: Plan) -> list[str]:
         far = release.steps_off(plan.confidence) * float(release.step)
         step = 2.0 ** (total.exponent * total.power)
         if step * _SMALL > far:
-            name = named(_inside(total.argument)) or "what is added up"
+            name = named(unclamped(total.argument)) or "what is added up"
             found[f"{name} is rounded to steps of {short(2.0**total.exponent)}"] = None
     return list(found)
 

@@ -25,7 +25,6 @@ from sordino.plan.intervals import (
     is_fine,
     level_for,
     measure_type,
-    measures_in,
     release_of,
 )
 from sordino.plan.plan import Added, Plan, Ranked
@@ -41,6 +40,7 @@ from sordino.query.tree import (
     Output,
     PostCall,
     PostScalar,
+    measures_in,
 )
 from sordino.query.types import Range, Type, Value
 from sordino.release.draw import Groups, Noisy, Picked

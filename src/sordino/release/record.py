@@ -10,9 +10,10 @@ from typing import Any, assert_never
 
 from sordino import __version__
 from sordino.plan.ask import Options
+from sordino.plan.bounded import is_discovered
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.privacy.loss import loss_to_json
-from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
+from sordino.query.tree import tables_in
 
 
 def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
         "date": today().isoformat(),
         "question": plan.query.sql,
         "fingerprint": plan.fingerprint,
-        "tables": sorted(private_tables(plan.query.rows)),
+        "tables": sorted(tables_in(plan.query.rows)),
         "unit": plan.people,
         "neighbours": "add_remove",
         "protects": "one unit with all its rows, added or removed",
@@ -35,7 +36,7 @@ def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
             {
                 "title": key.title,
                 "type": key.type.value,
-                "rule": "discovered" if key.domain is None and key.bins is None else "declared",
+                "rule": "discovered" if is_discovered(key) else "declared",
                 "other": key.other is not None,
             }
             for key in plan.query.keys
@@ -54,19 +55,6 @@ def facts_of(plan: Plan, options: Options) -> dict[str, Any]:
 def today() -> date:
     """Return the day on which an answer is released, in UTC."""
     return datetime.now(UTC).date()
-
-
-def private_tables(rows: Rows) -> set[str]:
-    """Return the names of the private tables that rows come from."""
-    match rows:
-        case Scan(table=table):
-            return {table}
-        case JoinUnit(rows=inner, other=other):
-            return private_tables(inner) | private_tables(other)
-        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
-            return private_tables(rows.rows)
-        case _:
-            assert_never(rows)
 
 
 def _release(release: Release) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from sordino.plan.aggregates import Direct
 from sordino.plan.bounded import Cells, Ranks, RowCount, Votes
 from sordino.plan.plan import Chosen, Ranked
 from sordino.privacy.loss import loss_from_json
-from sordino.query.tree import Derive, JoinPublic, JoinUnit, Kind, Measure, Scan, Where
+from sordino.query.tree import Derive, JoinPublic, JoinUnit, Kind, Measure, Scan, Where, tables_in
 from sordino.release import Options, release
-from sordino.release.record import facts_of, private_tables
+from sordino.release.record import facts_of
 from tests.unit.release.plans import AGE, DISEASE, RECEIPT, WIDE, added, key, make, sealed
 
 DOMAIN = ("flu", "cold")
@@ -70,4 +70,4 @@ def test_every_kind_of_release_is_recorded_as_json() -> None:
 def test_only_private_tables_are_named() -> None:
     inner = Derive(Where(Scan("visits", ()), DISEASE), ())
     rows = JoinUnit(JoinPublic(inner, "cities", (), ()), Scan("patients", ()))
-    assert private_tables(rows) == {"visits", "patients"}
+    assert tables_in(rows) == ("visits", "patients")

@@ -238,8 +238,7 @@ def aggregates(node: exp.Expr) -> bool:
 
 def is_unit(node: exp.Expr, columns: Columns) -> bool:
     """Tell whether a node names the unit; refuse one that a LEFT JOIN may leave out."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return False
     meaning = find(columns, node).meaning
@@ -354,8 +353,7 @@ def _listed(item: exp.Expr, columns: Columns, hook: Hook) -> list[Named]:
             )
         return found
     node = item.this if isinstance(item, exp.Alias) else item
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     name = item.alias or item.output_name or item.sql(dialect="duckdb")
     if isinstance(node, exp.Column):
         named = find(columns, node)

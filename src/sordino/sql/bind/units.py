@@ -111,8 +111,7 @@ def _plain(item: exp.Expr) -> exp.Expr:
 
 
 def _is_unit(node: exp.Expr, columns: Columns) -> bool:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if not isinstance(node, exp.Column):
         return False
     meaning = find(columns, node).meaning
