@@ -170,7 +170,7 @@ class Bounded:
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
-        Loss: none by itself; exact integers, which move by no more than ``plan.shifts`` says.
+        Loss: none by itself; exact integers, which move by no more than ``column_shift`` says.
         Numerics: exact integers.
         Proof: docs/proofs/queries.md, theorems 1 and 2.
     """

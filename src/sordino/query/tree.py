@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A question as a tree: private rows, keys, measures, and what is done to the noisy numbers.
 
-The tree is typed and closed. It is made by ``query.sql`` alone, from names of the catalog, from
+The tree is typed and closed. It is made by ``sordino.sql`` alone, from names of the catalog, from
 literals and from the operations of ``query.operations``; no text of the analyst is in it but in
 literals and titles, and neither becomes SQL.
 """
