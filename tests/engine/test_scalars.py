@@ -14,7 +14,7 @@ import pytest
 from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.scalars import Scope
 from sordino.engine.compile.text import Writer, select
-from sordino.query.operations import evaluate
+from sordino.query.evaluate import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type
 from tests.engine.engines import frame

@@ -7,8 +7,9 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
-from sordino.plan.bounded import Ranks, Votes
-from sordino.plan.plan import Added, Chosen, Direct, Formula, Mean, Plan, Ranked, Spread
+from sordino.plan.aggregates import Direct, Formula, Mean, Spread
+from sordino.plan.bounded import Part, Ranks
+from sordino.plan.plan import Added, Chosen, Plan, Ranked
 from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
 from tests.reference import scalars
@@ -62,14 +63,14 @@ class Noiseless:
                     return None
                 spread = square / count - (total / count) ** 2
                 return math.sqrt(spread) if formula.root else spread
-            case _ as never:
-                assert_never(never)
+            case _:
+                raise AssertionError("an unknown formula")
 
     def _release(self, place: int, group: Group) -> Any:
         release = self.plan.releases[place]
         match release:
             case Added():
-                numbers = self.exact[release.part].get(group)
+                numbers = self._exact(release.part).get(group)
                 return release.step * (0 if numbers is None else numbers[release.column])
             case Ranked():
                 return self._quantile(release, group)
@@ -78,15 +79,17 @@ class Noiseless:
             case _ as never:
                 assert_never(never)
 
-    def _places(self, part: int, group: Group) -> list[tuple[int, int]]:
+    def _exact(self, part: Part) -> dict[Group, tuple[int, ...]]:
+        return self.exact[self.plan.bounded.parts.index(part)]
+
+    def _places(self, part: Part, group: Group) -> list[tuple[int, int]]:
         """Return the buckets or candidates of a group that have any weight, in order."""
-        found = self.exact[part].items()
+        found = self._exact(part).items()
         return sorted((key[-1], n[0]) for key, n in found if key[:-1] == group and n[0])  # type: ignore[misc]  # v is a place
 
     def _quantile(self, release: Ranked, group: Group) -> Fraction | None:
-        part = self.plan.bounded.parts[release.part]
-        assert isinstance(part, Ranks)
-        weights = self._places(release.part, group)
+        part = release.part
+        weights = self._places(part, group)
         if not weights:
             return None
         share = Fraction(release.toward or 0) if release.quantile is None else release.quantile
@@ -101,9 +104,8 @@ class Noiseless:
         return (part.low + chosen * part.width) * Fraction(2) ** part.exponent
 
     def _choice(self, release: Chosen, group: Group) -> Any:
-        part = self.plan.bounded.parts[release.part]
-        assert isinstance(part, Votes)
-        votes = self._places(release.part, group)
+        part = release.part
+        votes = self._places(part, group)
         votes.sort(key=lambda pair: (-pair[1], str(part.domain[pair[0]])))
         best = [part.domain[place] for place, _ in votes]
         if release.many is None:

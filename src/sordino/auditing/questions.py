@@ -16,7 +16,7 @@ from sordino.auditing.replays.recording import Replayed
 from sordino.catalog.model import Catalog
 from sordino.numbers.rational import Number, positive
 from sordino.plan.plan import Added, Release
-from sordino.release.rehearsal import Exact, Group, Prepared, Shift, rehearse
+from sordino.release.rehearsal import Counted, Exact, Group, Prepared, Shift, rehearse
 
 # What must be the same for all data, and what kind of finding it is if it is not.
 _PUBLIC: tuple[tuple[str, str, Kind], ...] = (
@@ -55,10 +55,13 @@ def replay_question(
     findings, moved = list(_public(one[0], other[0])), []
     releases = one[0].plan.releases
     if not findings:
+        parts = one[0].plan.bounded.parts
         for release, shift in zip(releases, one[0].shifts, strict=True):
-            steps = _moved(release, one[1], other[1])
-            moved.append(_change(release, steps, shift))
-            findings += _beyond(release, steps, shift)
+            part, column = parts.index(release.part), _column(release)
+            where = f"part {part + 1}, column {column + 1}"
+            steps = _moved(one[1][part], other[1][part], column)
+            moved.append(_change(release, where, steps, shift))
+            findings += _beyond(where, steps, shift)
     counts = (len(releases), len(other[0].plan.releases))
     return Replayed(tuple(findings), tuple(moved), counts, 0, (one[0].columns, other[0].columns))
 
@@ -81,12 +84,12 @@ def _public(one: Prepared, other: Prepared) -> Iterator[Finding]:
             yield Finding(kind, f"{words} depends on the data{shown}")
 
 
-def _change(release: Release, moved: list[int], shift: Shift) -> Change:
+def _change(release: Release, where: str, moved: list[int], shift: Shift) -> Change:
     """Say how far one release moved, in steps, over all groups."""
     added = isinstance(release, Added)
     return Change(
         kind=type(release.mechanism if added else release).__name__,
-        where=_where(release),
+        where=where,
         l1=float(sum(map(abs, moved))),
         l2=float(sum(d * d for d in moved)) ** 0.5,
         linf=float(max(map(abs, moved), default=0)),
@@ -96,31 +99,25 @@ def _change(release: Release, moved: list[int], shift: Shift) -> Change:
     )
 
 
-def _moved(release: Release, one: Exact, other: Exact) -> list[int]:
-    """Return how far a release moves in each group; a group that is not there is 0."""
-    column = _column(release)
-    mine, yours = one[release.part], other[release.part]
+def _moved(one: Counted, other: Counted, column: int) -> list[int]:
+    """Return how far a column moves in each group; a group that is not there is 0."""
 
-    def held(groups: dict[Group, tuple[int, ...]], group: Group) -> int:
+    def held(groups: Counted, group: Group) -> int:
         return groups[group][column] if group in groups else 0
 
-    return [held(mine, group) - held(yours, group) for group in mine.keys() | yours.keys()]
+    return [held(one, group) - held(other, group) for group in one.keys() | other.keys()]
 
 
-def _beyond(release: Release, moved: list[int], shift: Shift) -> Iterator[Finding]:
+def _beyond(where: str, moved: list[int], shift: Shift) -> Iterator[Finding]:
     """Yield a finding if a release moved further than the plan declares; all in exact integers."""
     sizes = sum(map(abs, moved)), sum(d * d for d in moved), max(map(abs, moved), default=0)
     limits = shift.l1, shift.l2_squared, shift.linf
     for norm, size, limit in zip(("l1", "squared l2", "linf"), sizes, limits, strict=True):
         if size > limit:
             words = f"one person moves the exact values by {size} in {norm}, declared is {limit}"
-            yield Finding("sensitivity", words, _where(release))
+            yield Finding("sensitivity", words, where)
             return
 
 
 def _column(release: Release) -> int:
     return release.column if isinstance(release, Added) else 0
-
-
-def _where(release: Release) -> str:
-    return f"part {release.part + 1}, column {_column(release) + 1}"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from sordino.catalog.model import Catalog, Table
+from sordino.query.aggregates import AGGREGATES
 from sordino.query.operations import OPERATIONS
 
 DELIMITERS = " \t\n,()=<>+-*/'\";"
@@ -17,8 +18,8 @@ _CLAUSES = (
     *("PARTITION BY", "TRUE", "FALSE", "NULL", "DATE", "TIMESTAMP"),
 )
 _FUNCTIONS = (
-    *("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "QUANTILE", "MODE", "TOP", "HISTOGRAM"),
-    *("VARIANCE", "STDDEV", "COUNT_IF", "EXTRACT", "CAST", "TRY_CAST"),
+    *(function.name.upper() for row in AGGREGATES.values() for function in row.functions),
+    *("EXTRACT", "CAST", "TRY_CAST"),
     *(row.sql.functions[0].name.upper() for row in OPERATIONS.values() if row.sql.functions),
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -1,38 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a bounded question to a plan: a mechanism for every release, and the loss of them all."""
+"""From a bounded question to a plan: who gets how much of the price, which noise, and the loss.
+
+The error of a release is measured in what one unit can add to one group, so that counts of rows,
+sums of euros and ranks can be compared. It falls as 1 / epsilon, or as 1 / sqrt(rho). So the sum of
+errors w_i / epsilon_i is least for epsilon_i proportional to the root of w_i, and the sum of
+w_i / sqrt(rho_i) for rho_i proportional to the power 2/3 of w_i.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import assert_never
+from statistics import NormalDist
+from typing import TypeAlias, assert_never
 
 from sordino.catalog.model import Catalog, Limits, Purse
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.numbers.rational import Number, confidence_level
+from sordino.plan.aggregates import Rank, Tally, Target, Vote
 from sordino.plan.ask import Asked, read_asked, read_slack
-from sordino.plan.bound import bound
-from sordino.plan.bounded import coarse_weight, column_shift, column_step
+from sordino.plan.bound import Outline, bound
+from sordino.plan.bounded import coarse_weight, column_shift, column_step, weights
 from sordino.plan.encoding import digest
 from sordino.plan.limits import people_of
-from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Vote
-from sordino.plan.plan import (
-    Added,
-    Chosen,
-    Direct,
-    Formula,
-    Mean,
-    Plan,
-    Ranked,
-    Release,
-    Spread,
-)
-from sordino.plan.split import Ends, Item, Keys, Value, share_out
+from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss, compose, single
 from sordino.query.tree import Query
@@ -173,6 +169,151 @@ def _gaussian_keys(share: Fraction, slack: Fraction, groups: int) -> KeySelectio
     return best
 
 
+# Who gets how much. ------------------------------------------------------------------------------
+
+DIAGNOSTIC_SHARE = Fraction(1, 10)
+_SHARE_DIGITS = 6
+_POINT_SHARE, _ENDS_SHARE = 2 / 5, 3 / 5  # of a quantile: its interval is what is stated, and wider
+_KEYS_WEIGHT = 2.0  # discovering keys serves all columns, and weighs as much as two counts
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The draws for the interval of a quantile: two, or one for MIN and MAX."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The selection of keys."""
+
+
+Item: TypeAlias = "int | Ends | Keys"  # a place among targets: of a quantile, its point
+
+
+def errors_of(outline: Outline, *, rho: bool, confidence: float) -> dict[Item, float]:
+    """Return for all that costs something, but for diagnostics, its error at a price of 1."""
+    sizes = _Sizes(outline, rho=rho, confidence=confidence)
+    errors: dict[Item, float] = {}
+
+    def add(item: Item, error: float) -> None:
+        errors[item] = errors.get(item, 0.0) + error
+
+    power = 1 / power_of(rho=rho)
+    for at, part in (pair for formula in outline.formulas for pair in formula.errors):
+        target = outline.targets[at]
+        size = sizes.of(target)
+        if isinstance(target, Rank):
+            add(at, _POINT_SHARE**power * size)
+            add(Ends(at), _ENDS_SHARE**power * size)
+        else:
+            add(at, part * size)
+    if outline.bounded.discovers:
+        add(Keys(), _KEYS_WEIGHT * sizes.plain)
+    return errors
+
+
+def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[Item, Fraction]:
+    """Return what each item gets of a total; shares are short decimals and add up to the total.
+
+    >>> divide({0: 4.0, 1: 1.0}, Fraction(1, 2), rho=False)[1]
+    Fraction(166667, 1000000)
+    """
+    power = power_of(rho=rho)
+    parts = {item: max(error, 1e-9) ** power for item, error in errors.items()}
+    whole = math.fsum(parts.values())
+    unit = Fraction(10) ** (math.floor(math.log10(total)) + 1 - _SHARE_DIGITS)
+    shares = {
+        item: max(round(total / unit * Fraction(part / whole)), 1) * unit
+        for item, part in parts.items()
+    }
+    if shares:
+        largest = max(shares, key=lambda item: shares[item])
+        shares[largest] += total - sum(shares.values())
+    return shares
+
+
+def power_of(*, rho: bool) -> float:
+    """Return the power of an error to which its share is proportional."""
+    return 2 / 3 if rho else 1 / 2
+
+
+def items_of(outline: Outline, measure: int) -> list[Item]:
+    """Return what a measure pays for, alone or together with others."""
+    places = outline.formulas[measure].places
+    return [*places, *(Ends(at) for at in places if isinstance(outline.targets[at], Rank))]
+
+
+def share_out(
+    outline: Outline,
+    total: Fraction,
+    *,
+    rho: bool,
+    confidence: float,
+    bend: Mapping[Item, float] | None = None,
+) -> dict[Item, Fraction]:
+    """Return the share of everything that costs something, diagnostics with a tenth of it.
+
+    ``bend`` multiplies shares before they are scaled to the total; what it does not name stays.
+    """
+    errors = errors_of(outline, rho=rho, confidence=confidence)
+    for item, factor in (bend or {}).items():
+        errors[item] *= factor ** (1 / power_of(rho=rho))
+    told = dict.fromkeys(at for _, at in outline.diagnostics)
+    if not told:
+        return divide(errors, total, rho=rho)
+    sizes = _Sizes(outline, rho=rho, confidence=confidence)
+    extra: dict[Item, float] = {at: sizes.of(outline.targets[at]) for at in told}
+    part = total * DIAGNOSTIC_SHARE if errors else total
+    return divide(errors, total - part, rho=rho) | divide(extra, part, rho=rho)
+
+
+class _Sizes:
+    """The half-width of a release at a price of 1, in what one unit can add to one group."""
+
+    def __init__(self, outline: Outline, *, rho: bool, confidence: float) -> None:
+        self.bounded = outline.bounded
+        self.rho = rho
+        self.odds = confidence / (1 - confidence)
+        normal = NormalDist().inv_cdf((1 + confidence) / 2) / math.sqrt(2)
+        self.plain = normal if rho else -math.log1p(-confidence)
+        self.chosen = 1 / math.sqrt(8) if rho else 1.0  # epsilon is sqrt(8 rho) for a bounded range
+
+    def of(self, target: Target) -> float:
+        match target:
+            case Tally():
+                shift = column_shift(self.bounded, target.part, target.column)
+                return self.plain * ratio(shift, rho=self.rho)
+            case Rank():
+                return spread_of(target.quantile) * self._behind(target.part.buckets)
+            case Vote():
+                many = target.many or 1
+                choices = math.sqrt(many) if self.rho else many
+                return choices * self._behind(len(target.part.domain))
+            case _:
+                assert_never(target)
+
+    def _behind(self, candidates: int) -> float:
+        total, each = weights(self.bounded.shares, grouped=bool(self.bounded.keys))
+        return total / each * math.log(max((candidates - 1) * self.odds, 2.0)) * self.chosen
+
+
+def spread_of(quantile: Fraction | None) -> float:
+    """Return how far one record moves the scores of a quantile apart; 2 at most."""
+    return 2.0 if quantile is None else float(2 * max(quantile, 1 - quantile))
+
+
+def ratio(shift: Sensitivity, *, rho: bool) -> float:
+    """Return how far one unit moves all groups, over how far it moves one."""
+    if not shift.linf:
+        return 1.0
+    return (math.sqrt(shift.l2_squared) if rho else float(shift.l1)) / float(shift.linf)
+
+
+# The plan. ---------------------------------------------------------------------------------------
+
+
 def plan_question(
     query: Query,
     catalog: Catalog,
@@ -223,9 +364,9 @@ def allocate(
         bounded=outline.bounded,
         people=outline.people,
         releases=releases,
-        formulas=work.formulas(),
+        formulas=outline.formulas,
         keys=keys,
-        diagnostics=work.diagnostics(),
+        diagnostics=outline.diagnostics,
         loss=loss_of(releases, keys),
         slack=Fraction(0) if keys is None else slack_of_keys(keys),
         confidence=level,
@@ -245,7 +386,7 @@ def loss_of(releases: tuple[Release, ...], keys: KeySelection | None) -> Loss:
         Numerics: as for Loss.
         Proof: docs/proofs/queries.md, theorems 3 to 5.
     """
-    parts = [_loss(release) for release in releases]
+    parts = [release.loss for release in releases]
     if keys is not None:
         parts.append(loss_of_keys(keys))
     return compose(parts).under("add_remove")
@@ -254,23 +395,6 @@ def loss_of(releases: tuple[Release, ...], keys: KeySelection | None) -> Loss:
 def fingerprint_of(plan: Plan) -> str:
     """Return a digest of everything in a plan but the spelling of the SQL."""
     return digest("plan", plan)
-
-
-def _loss(release: Release) -> Loss:
-    match release:
-        case Added():
-            return release.mechanism.loss
-        case Ranked():
-            draw = losses.pure if release.mechanism == "permute_and_flip" else losses.exponential
-            ends = draw(epsilon=release.epsilon_end)
-            return draw(epsilon=release.epsilon_value) + release.ends * ends
-        case Chosen():
-            if release.mechanism == "permute_and_flip":
-                return losses.pure(epsilon=release.epsilon)
-            many = release.many or 1
-            return many * losses.exponential(epsilon=release.epsilon / many)
-        case _:
-            assert_never(release)
 
 
 class _Work:
@@ -283,28 +407,12 @@ class _Work:
         self.shares = shares
         self.rho = asked.rho
         self.confidence = confidence
-        self.places = [item for item in shares if isinstance(item, Place)]
-        drawn = [recipe for recipe in outline.recipes if isinstance(recipe, Rank | Vote)]
-        self.recipes = list(dict.fromkeys(drawn))
 
     def releases(self) -> tuple[Release, ...]:
-        """Return noisy columns first, then quantiles and choices."""
-        weight = coarse_weight(self.bounded) if self.recipes else 0
-        chosen = [
-            self._ranked(recipe, weight)
-            if isinstance(recipe, Rank)
-            else self._chosen(recipe, weight)
-            for recipe in self.recipes
-        ]
-        return (*map(self._added, self.places), *chosen)
-
-    def formulas(self) -> tuple[Formula, ...]:
-        """Return how each measure is made from releases."""
-        return tuple(self._formula(recipe) for recipe in self.outline.recipes)
-
-    def diagnostics(self) -> tuple[tuple[str, int], ...]:
-        """Return the titles and releases of what is told besides."""
-        return tuple((title, self._at(place)) for title, place in self.outline.diagnostics)
+        """Return what is released for every target."""
+        drawn = any(not isinstance(target, Tally) for target in self.outline.targets)
+        weight = coarse_weight(self.bounded) if drawn else 0
+        return tuple(self._release(at, weight) for at in range(len(self.outline.targets)))
 
     def keys(self, purse: Purse, delta: Number | None) -> KeySelection | None:
         """Return how keys are selected, if they are discovered."""
@@ -318,28 +426,39 @@ class _Work:
             raise ValueError("keys are discovered only where the groups of a unit are limited")
         return selection(share, slack, groups, rho=self.rho)
 
-    def _added(self, place: Place) -> Added:
-        shift = column_shift(self.bounded, place.part, place.column)
-        mechanism = additive(shift, self.shares[place], rho=self.rho, confidence=self.confidence)
-        step = column_step(self.bounded, place.part, place.column)
-        return Added(place.part, place.column, mechanism, step)
+    def _release(self, at: int, weight: int) -> Release:
+        target, share = self.outline.targets[at], self.shares[at]
+        match target:
+            case Tally():
+                return self._added(target, share)
+            case Rank():
+                return self._ranked(target, share, self.shares[Ends(at)], weight)
+            case Vote():
+                return self._chosen(target, share, weight)
+            case _:
+                assert_never(target)
 
-    def _ranked(self, rank: Rank, weight: int) -> Ranked:
-        many = 2 if rank.toward is None else 1
-        value, ends = self.shares[Value(rank)], self.shares[Ends(rank)] / many
+    def _added(self, tally: Tally, share: Fraction) -> Added:
+        shift = column_shift(self.bounded, tally.part, tally.column)
+        mechanism = additive(shift, share, rho=self.rho, confidence=self.confidence)
+        step = column_step(self.bounded, tally.part, tally.column)
+        return Added(tally.part, tally.column, mechanism, step)
+
+    def _ranked(self, rank: Rank, point: Fraction, ends: Fraction, weight: int) -> Ranked:
+        end = ends / (2 if rank.toward is None else 1)
         return Ranked(
             part=rank.part,
             count=None,
             quantile=rank.quantile,
             toward=rank.toward,
-            epsilon_value=root_down(8 * value) if self.rho else value,
-            epsilon_end=root_down(8 * ends) if self.rho else ends,
+            epsilon_value=root_down(8 * point) if self.rho else point,
+            epsilon_end=root_down(8 * end) if self.rho else end,
             weight=weight,
             mechanism="exponential" if self.rho else "permute_and_flip",
         )
 
-    def _chosen(self, vote: Vote, weight: int) -> Chosen:
-        share, many = self.shares[vote], vote.many or 1
+    def _chosen(self, vote: Vote, share: Fraction, weight: int) -> Chosen:
+        many = vote.many or 1
         flips = vote.many is None and not self.rho
         return Chosen(
             part=vote.part,
@@ -348,20 +467,3 @@ class _Work:
             weight=weight,
             mechanism="permute_and_flip" if flips else "exponential",
         )
-
-    def _formula(self, recipe: OneOf | Average | Deviation | Rank | Vote) -> Formula:
-        match recipe:
-            case OneOf(place):
-                return Direct(self._at(place))
-            case Average(total, count, offset, low, high):
-                return Mean(self._at(total), self._at(count), offset, low, high)
-            case Deviation(total, square, count, low, high, root):
-                at = self._at
-                return Spread(at(total), at(square), at(count), low, high, root)
-            case Rank() | Vote():
-                return Direct(len(self.places) + self.recipes.index(recipe))
-            case _:
-                assert_never(recipe)
-
-    def _at(self, place: Place) -> int:
-        return self.places.index(place)

@@ -170,7 +170,7 @@ class Bounded:
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
-        Loss: none by itself; exact integers, which move by no more than ``plan.shifts`` says.
+        Loss: none by itself; exact integers, which move by no more than ``column_shift`` says.
         Numerics: exact integers.
         Proof: docs/proofs/queries.md, theorems 1 and 2.
     """
@@ -217,32 +217,31 @@ def shift(statistic: Statistic, shares: Shares, *, grouped: bool) -> Sensitivity
     return _sensitivity(name, total=total * size, each=each * size)
 
 
-def column_shift(bounded: Bounded, part: int, column: int) -> Sensitivity:
+def column_shift(bounded: Bounded, part: Part, column: int) -> Sensitivity:
     """Return how far one unit moves a column of a part over all groups, in steps of it.
 
     For ranks and votes it is about the coarse weights by bucket or candidate.
     """
-    found, grouped = bounded.parts[part], bool(bounded.keys)
-    match found:
+    match part:
         case Cells():
-            return shift(found.statistics[column], bounded.shares, grouped=grouped)
+            return shift(part.statistics[column], bounded.shares, grouped=bool(bounded.keys))
         case Distinct():
-            return _sensitivity("values", total=found.most, each=found.most)
+            return _sensitivity("values", total=part.most, each=part.most)
         case Ranks() | Votes():
             most = coarse_weight(bounded)
             return _sensitivity("records", total=most, each=most)
         case Crowded():
             return _sensitivity("units", total=1, each=1)
         case _:
-            assert_never(found)
+            assert_never(part)
 
 
-def column_step(bounded: Bounded, part: int, column: int) -> Fraction:
+def column_step(bounded: Bounded, part: Part, column: int) -> Fraction:
     """Return what one step of a column is worth."""
-    found, steps = bounded.parts[part], bounded.shares.steps
-    if not isinstance(found, Cells):
+    steps = bounded.shares.steps
+    if not isinstance(part, Cells):
         return Fraction(1)
-    match found.statistics[column]:
+    match part.statistics[column]:
         case RowCount():
             return Fraction(1, steps)
         case UnitCount():

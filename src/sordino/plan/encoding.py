@@ -18,7 +18,7 @@ from typing import Any
 
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.keys.selection import KeySelection
-from sordino.plan import bounded, plan
+from sordino.plan import aggregates, bounded, plan
 from sordino.plan.ask import Options
 from sordino.privacy.loss import Loss, loss_to_json
 from sordino.query import tree
@@ -73,9 +73,9 @@ RECORDS: dict[type, tuple[str, tuple[str, ...]]] = {
          "mechanism"),
     ),
     plan.Chosen: ("chosen", ("part", "many", "epsilon", "weight", "mechanism")),
-    plan.Direct: ("direct", ("release",)),
-    plan.Mean: ("mean", ("total", "count", "offset", "low", "high")),
-    plan.Spread: ("spread", ("total", "square", "count", "low", "high", "root")),
+    aggregates.Direct: ("direct", ("release",)),
+    aggregates.Mean: ("mean", ("total", "count", "offset", "low", "high")),
+    aggregates.Spread: ("spread", ("total", "square", "count", "low", "high", "root")),
     plan.Plan: (
         "plan",
         ("query", "bounded", "people", "releases", "formulas", "keys", "diagnostics", "loss",
@@ -93,7 +93,7 @@ def encode(value: object) -> bytes:
     >>> encode(Range(Fraction(0), Fraction(9)))
     b'<5:range2:q0/1;q9/1;'
     """
-    return _encoded(value, {})
+    return _encoded(value, {}, ())
 
 
 def digest(*values: object) -> str:
@@ -101,17 +101,29 @@ def digest(*values: object) -> str:
     return sha256(encode((VERSION, *values))).hexdigest()
 
 
-def _encoded(value: object, held: dict[int, bytes]) -> bytes:
-    """Return the bytes of a value; ``held`` has those of records that stand in it several times."""
+def field_of(record: object, name: str, parts: tuple[bounded.Part, ...]) -> object:
+    """Return a field as it is written: of its part, a release says which one of the plan it is."""
+    value = getattr(record, name)
+    if isinstance(record, plan.Added | plan.Ranked | plan.Chosen) and name == "part":
+        return parts.index(value) if value in parts else value
+    return value
+
+
+def _encoded(value: object, held: dict[int, bytes], parts: tuple[bounded.Part, ...]) -> bytes:
+    """Return the bytes of a value; ``held`` has those of records that stand in it several times.
+
+    ``parts`` are those of the plan that the value stands in.
+    """
     form = RECORDS.get(type(value))
     if form is not None:
         if id(value) not in held:
             tag, fields = form
-            parts = [_encoded(getattr(value, name), held) for name in fields]
-            held[id(value)] = b"".join((b"<", _text(tag), str(len(parts)).encode(), b":", *parts))
+            inner = value.bounded.parts if isinstance(value, plan.Plan) else parts
+            items = [_encoded(field_of(value, name, inner), held, inner) for name in fields]
+            held[id(value)] = b"".join((b"<", _text(tag), str(len(items)).encode(), b":", *items))
         return held[id(value)]
     if isinstance(value, tuple):
-        items = [_encoded(item, held) for item in value]
+        items = [_encoded(item, held, parts) for item in value]
         return b"".join((b"(", str(len(items)).encode(), b":", *items))
     if isinstance(value, str):
         return b"s" + _text(value)

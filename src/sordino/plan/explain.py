@@ -7,22 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import assert_never
 
 from sordino.catalog.model import Purse
 from sordino.numbers.rational import Number, positive
 from sordino.plan.allocate import loss_of_keys
 from sordino.plan.graph import as_dot, as_svg
 from sordino.plan.intervals import Expected, expected, is_noisy, short
-from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.plan.plan import Plan
 from sordino.plan.words import keys_in_words, limits_in_words, noise, what, why
 from sordino.privacy.currency import Price
-from sordino.query.tree import Kind, MeasureRef, Output
+from sordino.query.aggregates import COUNTS
+from sordino.query.tree import MeasureRef, Output
 
 RELEASES = ("released", "noise", "one unit moves it by", "price", "share")
 COLUMNS = ("column", "half-width", "about")
 _LOUD = 1  # half-widths of a count, in the rows that a group is expected to have
-_COUNTS = (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT)
 _LARGE = 10  # an epsilon above which little is promised
 
 
@@ -44,7 +43,7 @@ class Explanation:
         plan, total = self.plan, float(self.price.value)
         lines: list[tuple[str, ...]] = []
         for release in plan.releases:
-            spent = _spent(release, rho=self.price.currency.kind == "rho")
+            spent = release.spent(rho=self.price.currency.kind == "rho")
             part = f"{100 * spent / total:.0f} %"
             lines.append(
                 (what(plan, release), noise(release), why(plan, release), f"{spent:.4g}", part)
@@ -150,28 +149,11 @@ def _warnings(
 
 def _is_count(plan: Plan, output: Output) -> bool:
     scalar = output.scalar
-    return isinstance(scalar, MeasureRef) and plan.query.measures[scalar.index].kind in _COUNTS
+    return isinstance(scalar, MeasureRef) and plan.query.measures[scalar.index].kind in COUNTS
 
 
 def _half(plan: Plan, output: Output) -> float | None:
     return expected(plan, output.scalar).half_width
-
-
-def _spent(release: Release, *, rho: bool) -> float:
-    """Return what a release costs in the currency of the budget."""
-    match release:
-        case Added():
-            loss = release.mechanism.loss
-            return loss.rho if rho else float(loss.pure or 0)
-        case Ranked():
-            value, end = float(release.epsilon_value), float(release.epsilon_end)
-            many_ends = release.ends
-            return (value**2 + many_ends * end**2) / 8 if rho else value + many_ends * end
-        case Chosen():
-            many, epsilon = release.many or 1, float(release.epsilon)
-            return epsilon**2 / many / 8 if rho else epsilon
-        case _:
-            assert_never(release)
 
 
 def _width(found: Expected) -> str:

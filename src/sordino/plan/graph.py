@@ -8,23 +8,18 @@ from html import escape
 from typing import assert_never
 
 from sordino.plan.bounded import Shares
-from sordino.plan.naming import written
-from sordino.plan.plan import Added, Direct, Formula, Mean, Plan, Spread
-from sordino.plan.words import noise, what
+from sordino.plan.plan import Added, Plan
+from sordino.plan.words import noise, what, written
 from sordino.query.tree import (
     Derive,
     JoinPublic,
     JoinUnit,
-    KeyRef,
-    Literal,
-    MeasureRef,
     PerUnit,
-    PostCall,
-    PostScalar,
     Rows,
     Scan,
     Where,
     Window,
+    measures_in,
 )
 
 PUBLIC, PRIVATE, NOISY = "public", "private", "noisy"
@@ -78,7 +73,8 @@ def graph_of(plan: Plan) -> Graph:
     last = max((graph.boxes[at].layer for at in noisy), default=0) + 1
     used: set[int] = set()
     for output in plan.query.post.outputs:
-        before = sorted({at for index in _measures(output.scalar) for at in _made(plan, index)})
+        measured = measures_in(output.scalar)
+        before = sorted({at for index in measured for at in plan.formulas[index].places})
         used.update(before)
         places = [noisy[at] for at in before] or selected
         if places:
@@ -117,31 +113,6 @@ def _limit(shares: Shares) -> str:
         return "one row a unit"
     rows = f"{shares.rows} row{'' if shares.rows == 1 else 's'} a unit"
     return rows if shares.groups is None else f"{rows}, {shares.groups} groups"
-
-
-def _measures(scalar: PostScalar) -> list[int]:
-    match scalar:
-        case MeasureRef():
-            return [scalar.index]
-        case PostCall():
-            return [index for x in scalar.arguments for index in _measures(x)]
-        case KeyRef() | Literal():
-            return []
-        case _:
-            assert_never(scalar)
-
-
-def _made(plan: Plan, index: int) -> list[int]:
-    formula: Formula = plan.formulas[index]
-    match formula:
-        case Direct():
-            return [formula.release]
-        case Mean():
-            return [formula.total, formula.count]
-        case Spread():
-            return [formula.total, formula.square, formula.count]
-        case _:
-            assert_never(formula)
 
 
 _WIDTH, _HEIGHT, _ACROSS, _DOWN, _EDGE = 190, 46, 52, 16, 16

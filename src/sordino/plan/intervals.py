@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How wide error bars are: those that are promised before anything is paid, and those of answers.
 
-Release draws with the rules that are made here and states the errors that are computed here, so
-that an answer keeps what ``explain`` has promised.
+Both follow from what a release says of its own noise at a confidence, and from the confidence that
+each release needs so that all of a column holds; an answer keeps what ``explain`` has promised.
 """
 
 from __future__ import annotations
@@ -10,21 +10,63 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TypeAlias, assert_never
 
-from sordino.mechanisms import Gaussian, Laplace
-from sordino.mechanisms.choose import Exponential, PermuteAndFlip, Quantiles, TopK
-from sordino.plan.bounded import Ranks, Votes
-from sordino.plan.plan import Added, Chosen, Direct, Mean, Plan, Ranked, Spread
-from sordino.query.tree import KeyRef, Kind, Literal, MeasureRef, PostCall, PostScalar
+import numpy as np
+import numpy.typing as npt
+
+from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.query.aggregates import COUNTS
+from sordino.query.operations import OPERATIONS
+from sordino.query.tree import (
+    KeyRef,
+    Literal,
+    MeasureRef,
+    PostCall,
+    PostScalar,
+    measures_in,
+    refs_in,
+)
 from sordino.query.types import Type
 
-COUNTS = (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT)
 # The quantile that stands for MIN, about as close to the end as any; by symmetry also for MAX.
 NEAR_END = Fraction(1, 2**30)
-_SAME = frozenset({"neg", "abs", "to_real", "clamp", "nullif"})
-_WIDEST = frozenset({"greatest", "least", "coalesce"})
+ROUNDING = 0.5  # by which a fine number moves when it is shown as a whole one
+Doubles: TypeAlias = npt.NDArray[np.float64]
+_UNKNOWN = "it depends on the answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """For each group a value and an interval that holds the exact one with a confidence."""
+
+    value: Doubles
+    low: Doubles
+    high: Doubles
+
+    def clip(self, low: float, high: float) -> Span:
+        """Return the same numbers kept within public bounds, where the exact ones lie."""
+        return Span(*(np.clip(x, low, high) for x in (self.value, self.low, self.high)))
+
+
+def divide(over: Span, under: Span) -> Span:
+    """Return the quotient of two intervals; it means something where ``under.low`` is above 0."""
+    small = np.where(under.low > 0, under.low, 1.0)
+    large = np.where(under.high > 0, under.high, 1.0)
+    value = np.where(under.value > 0, under.value, 1.0)
+    low = np.where(over.low < 0, over.low / small, over.low / large)
+    high = np.where(over.high > 0, over.high / small, over.high / large)
+    return Span(over.value / value, low, high)
+
+
+def squared(x: Span) -> tuple[Doubles, Doubles]:
+    """Return the least and the largest square of an interval."""
+    one, other = x.low**2, x.high**2
+    inside = (x.low <= 0) & (x.high >= 0)
+    return np.where(inside, 0.0, np.minimum(one, other)), np.maximum(one, other)
+
+
+# What is known beforehand. -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +91,12 @@ def expected(plan: Plan, scalar: PostScalar, *, rows: float | None = None) -> Ex
     ``rows`` is a public guess at how many rows a group has; means need it. A column made from
     several releases gives each of them a part of what may fail.
     """
-    return _of(_Known(plan, level_for(plan, measures_in(scalar)), rows), scalar)
+    return _of(Known(plan, level_for(plan, measures_in(scalar)), rows), scalar)
 
 
 def is_noisy(scalar: PostScalar) -> bool:
     """Tell whether a column is made from any release, and not from public keys alone."""
     return bool(measures_in(scalar))
-
-
-def measures_in(scalar: PostScalar) -> frozenset[int]:
-    """Return the measures that a column is made from."""
-    match scalar:
-        case MeasureRef():
-            return frozenset({scalar.index})
-        case PostCall():
-            return frozenset().union(*map(measures_in, scalar.arguments))
-        case KeyRef() | Literal():
-            return frozenset()
-        case _:
-            assert_never(scalar)
 
 
 def measure_type(plan: Plan, index: int) -> Type:
@@ -77,20 +106,12 @@ def measure_type(plan: Plan, index: int) -> Type:
     post = plan.query.post
     scalars = [output.scalar for output in post.outputs]
     scalars += [key.scalar for key in post.order] + ([post.having] if post.having else [])
-    found = (kind for scalar in scalars for at, kind in _types(scalar) if at == index)
-    return next(found, Type.REAL)
-
-
-def _types(scalar: PostScalar) -> list[tuple[int, Type]]:
-    if isinstance(scalar, MeasureRef):
-        return [(scalar.index, scalar.type)]
-    if isinstance(scalar, PostCall):
-        return [pair for argument in scalar.arguments for pair in _types(argument)]
-    return []
+    types = (ref.type for scalar in scalars for ref in refs_in(scalar) if ref.index == index)
+    return next(types, Type.REAL)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """What half-widths are made from: a plan, the confidence of each release, a size of groups."""
 
     plan: Plan
@@ -98,13 +119,41 @@ class _Known:
     rows: float | None
 
     def added(self, place: int) -> float:
+        """Return how far the noise on a column is off."""
         release = self.plan.releases[place]
         if not isinstance(release, Added):
             raise TypeError("a total or a count is a noisy column")
-        return float(release.step) * accuracy_of(release.mechanism, self.level)
+        return float(release.step) * release.steps_off(self.level)
+
+    def release(self, place: int) -> Expected:
+        """Return what is known of the error bar of a release as it is."""
+        release = self.plan.releases[place]
+        match release:
+            case Added():
+                return Expected(self.added(place))
+            case Ranked():
+                return self._ranked(release)
+            case Chosen():
+                behind = release.gap(self.level) / self.plan.bounded.shares.coarse_steps
+                return Expected(behind, "rows behind the most frequent one", True)
+            case _:
+                assert_never(release)
+
+    def _ranked(self, release: Ranked) -> Expected:
+        part, q = release.part, NEAR_END if release.quantile is None else release.quantile
+        steps = self.plan.bounded.shares.coarse_steps
+        off = 2 * release.rank_error(q, release.epsilon_end, self.level) / steps
+        if release.toward is not None:
+            off += release.rank_error(q, release.epsilon_value, self.level) / steps
+        if self.rows is None:
+            about = f"ranks: the point has at most {short(off)} rows more or less"
+            return Expected(off, about, True)
+        width = float((part.high - part.low) * Fraction(2) ** part.exponent)
+        about = f"{in_group(self.rows)} spread evenly over the range"
+        return Expected(min(width, width * off / self.rows), about)
 
 
-def _of(known: _Known, scalar: PostScalar) -> Expected:
+def _of(known: Known, scalar: PostScalar) -> Expected:
     match scalar:
         case KeyRef() | Literal():
             return _EXACT
@@ -116,153 +165,38 @@ def _of(known: _Known, scalar: PostScalar) -> Expected:
             assert_never(scalar)
 
 
-def _call(known: _Known, call: PostCall) -> Expected:
+def _call(known: Known, call: PostCall) -> Expected:
     parts = [_of(known, x) for x in call.arguments]
-    widths = [part.half_width for part in parts]
+    sizes = [part.half_width for part in parts if part.half_width is not None]
     about = next((part.about for part in parts if part.about), "")
-    if any(part.rows for part in parts) or any(width is None for width in widths):
-        return Expected(None, about or "it depends on the answer")
-    sizes = [float(width or 0.0) for width in widths]
-    literal = [x.value for x in call.arguments if isinstance(x, Literal)]
-    found: float | None = None
-    if call.operation in ("add", "sub"):
-        found = sum(sizes)
-    elif call.operation in _SAME:
-        found = sizes[0]
-    elif call.operation in _WIDEST:
-        found = max(sizes)
-    elif call.operation in ("round", "floor", "ceil", "to_integer"):
-        digits = literal[0] if literal and isinstance(literal[0], int) else 0
-        half = 0.5 if call.operation == "round" else 1.0
-        found = sizes[0] + half * 10.0**-digits if sizes[0] else 0.0
-    elif call.operation in ("mul", "div") and len(literal) == 1:
-        found = _scaled(call, sizes, literal[0])
-    elif not any(sizes):
-        found = 0.0
-    return Expected(found, about if found is not None else "it depends on the answer")
+    if len(sizes) < len(parts) or any(part.rows for part in parts):
+        return Expected(None, about or _UNKNOWN)
+    if not any(sizes):
+        return Expected(0.0, about)
+    rule = OPERATIONS[call.operation].width
+    literals = [x.value if isinstance(x, Literal) else None for x in call.arguments]
+    width = None if rule is None else rule(sizes, literals)
+    return Expected(width, _UNKNOWN if width is None else about)
 
 
-def _scaled(call: PostCall, sizes: list[float], factor: object) -> float | None:
-    if isinstance(factor, bool) or not isinstance(factor, int | float) or not factor:
-        return None
-    if call.operation == "mul":
-        return max(sizes) * abs(factor)
-    return sizes[0] / abs(factor) if isinstance(call.arguments[1], Literal) else None
+def _measure(known: Known, index: int) -> Expected:
+    formula, whole = known.plan.formulas[index], measure_type(known.plan, index) is Type.INTEGER
+    promised = formula.promised(known)
+    if promised.half_width is None or not (whole and is_fine(known.plan, index)):
+        return promised
+    return Expected(promised.half_width + ROUNDING, promised.about, promised.rows)
 
 
-def _measure(known: _Known, index: int) -> Expected:
-    formula = known.plan.formulas[index]
-    match formula:
-        case Mean():
-            return _mean(known, formula)
-        case Spread():
-            return _spread(known, formula)
-        case Direct(release=place):
-            release = known.plan.releases[place]
-        case _:
-            assert_never(formula)
-    match release:
-        case Added():
-            fine = release.step.denominator != 1 and measure_type(known.plan, index) is Type.INTEGER
-            return Expected(known.added(place) + (0.5 if fine else 0.0))  # shown as a whole number
-        case Ranked():
-            return _ranked(known, release)
-        case Chosen():
-            return _chosen(known, release)
-        case _:
-            assert_never(release)
+def is_fine(plan: Plan, index: int) -> bool:
+    """Tell whether a measure is a noisy column that moves in steps of less than 1."""
+    release = release_of(plan, index)
+    return isinstance(release, Added) and release.is_fine
 
 
-def _mean(known: _Known, formula: Mean) -> Expected:
-    total, count = known.added(formula.total), known.added(formula.count)
-    far = float(max(formula.high - formula.offset, formula.offset - formula.low))
-    widest = float(formula.high - formula.low)
-    rows = known.rows
-    if rows is None:
-        return Expected(None, f"about {short(total + far * count)} over the rows of the group")
-    return Expected(min(_quotient(total, count, far, rows), widest), _group(rows))
-
-
-def _spread(known: _Known, formula: Spread) -> Expected:
-    half = float(formula.high - formula.low) / 2
-    rows = known.rows
-    if rows is None:
-        return Expected(None, "it falls with the rows of the group")
-    total, square, count = map(known.added, (formula.total, formula.square, formula.count))
-    first = _quotient(total, count, half, rows)
-    second = _quotient(square, count, half * half, rows)
-    width = min(second + 2 * half * first + first * first, half * half)
-    return Expected(math.sqrt(width) if formula.root else width, _group(rows))
-
-
-def _quotient(over: float, under: float, largest: float, rows: float) -> float:
-    """Return how far a quotient of at most ``largest`` is off if both its numbers are."""
-    return (over + largest * under) / (rows - under) if rows > under else math.inf
-
-
-def _ranked(known: _Known, release: Ranked) -> Expected:
-    ranks = known.plan.bounded.parts[release.part]
-    if not isinstance(ranks, Ranks):
-        raise TypeError("a quantile is drawn from ranks")
-    q = NEAR_END if release.quantile is None else release.quantile
-    steps = known.plan.bounded.shares.coarse_steps
-    off = 2 * rank_error(release, ranks.buckets, q, release.epsilon_end, known.level) / steps
-    if release.toward is not None:
-        off += rank_error(release, ranks.buckets, q, release.epsilon_value, known.level) / steps
-    if known.rows is None:
-        return Expected(off, f"ranks: the point has at most {short(off)} rows more or less", True)
-    width = float((ranks.high - ranks.low) * Fraction(2) ** ranks.exponent)
-    about = f"{_group(known.rows)} spread evenly over the range"
-    return Expected(min(width, width * off / known.rows), about)
-
-
-def _chosen(known: _Known, release: Chosen) -> Expected:
-    votes = known.plan.bounded.parts[release.part]
-    if not isinstance(votes, Votes):
-        raise TypeError("a choice is made from votes")
-    behind = gap(release, len(votes.domain), known.level) / known.plan.bounded.shares.coarse_steps
-    return Expected(behind, "rows behind the most frequent one", True)
-
-
-def accuracy_of(mechanism: Laplace | Gaussian, level: Fraction) -> float:
-    """Return the half-width of noise at a confidence."""
-    return float(mechanism.accuracy(confidence=level))
-
-
-def quantile_rule(release: Ranked, buckets: int, q: Fraction, epsilon: Fraction) -> Quantiles:
-    """Return the mechanism that draws a quantile from the records of a group."""
-    return Quantiles(
-        [q],
-        range=(0, buckets - 1),
-        epsilon=epsilon / release.weight,
-        neighbours="add_remove",
-        mechanism=release.mechanism,
-    )
-
-
-@lru_cache(maxsize=1024)
-def rank_error(
-    release: Ranked, buckets: int, q: Fraction, epsilon: Fraction, level: Fraction
-) -> float:
-    """Return how far the rank of a drawn quantile is off at most, in steps of weight."""
-    return quantile_rule(release, buckets, q, epsilon).accuracy(confidence=level)
-
-
-def choice_rule(release: Chosen, candidates: int) -> Exponential | PermuteAndFlip | TopK:
-    """Return the mechanism that chooses."""
-    if release.many is not None:
-        many = min(release.many, candidates)
-        epsilon = release.epsilon * many / release.many  # each choice costs what was planned
-        return TopK(k=many, sensitivity=release.weight, epsilon=epsilon, monotone=True)
-    kind = PermuteAndFlip if release.mechanism == "permute_and_flip" else Exponential
-    return kind(sensitivity=release.weight, epsilon=release.epsilon, monotone=True)
-
-
-@lru_cache(maxsize=1024)
-def gap(release: Chosen, candidates: int, level: Fraction) -> float:
-    """Return how much less weight than the best a choice has at most, in steps."""
-    rule = choice_rule(release, candidates)
-    return float(rule.accuracy(confidence=level, candidates=candidates))
+def release_of(plan: Plan, index: int) -> Release | None:
+    """Return the release that a measure is, as it is; None if it is made from several."""
+    places = plan.formulas[index].places
+    return plan.releases[places[0]] if len(places) == 1 else None
 
 
 # What may fail, and with which confidence each of it must hold. ----------------------------------
@@ -307,34 +241,12 @@ def share(confidence: Fraction, events: int) -> Fraction:
 
 
 def _events(plan: Plan, measure: int) -> frozenset[Event]:
-    formula = plan.formulas[measure]
-    match formula:
-        case Direct(release=release):
-            return _of_release(plan, release)
-        case Mean(total=total, count=count):
-            return _of_release(plan, total) | _of_release(plan, count)
-        case Spread(total=total, square=square, count=count):
-            return frozenset().union(*(_of_release(plan, at) for at in (total, square, count)))
-        case _:
-            assert_never(formula)
+    places = plan.formulas[measure].places
+    return frozenset((at, event) for at in places for event in plan.releases[at].events)
 
 
-def _of_release(plan: Plan, at: int) -> frozenset[Event]:
-    release = plan.releases[at]
-    match release:
-        case Added():
-            return frozenset({(at, "noise")})
-        case Ranked(toward=None):
-            return frozenset({(at, "low"), (at, "high")})
-        case Ranked():
-            return frozenset({(at, "end")})  # the other one is the public bound
-        case Chosen():
-            return frozenset({(at, "choice")})
-        case _:
-            assert_never(release)
-
-
-def _group(rows: float) -> str:
+def in_group(rows: float) -> str:
+    """Say what a half-width supposes."""
     return f"in a group of {short(rows)} rows"
 
 

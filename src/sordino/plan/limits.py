@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of one unit counts in a question: what was declared, and what the question needs."""
+"""How much of one unit counts in a question, and how large its answer may become."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import assert_never
 
 from sordino.catalog.checks import LARGEST_LIMIT
@@ -16,16 +18,26 @@ from sordino.query.tree import (
     JoinPublic,
     JoinUnit,
     Key,
+    KeyRef,
     Kind,
+    Literal,
+    Measure,
+    MeasureRef,
     PerUnit,
+    PostScalar,
     Query,
     Rows,
     Scan,
     Where,
     Window,
+    tables_in,
+    walk,
 )
+from sordino.query.types import Type, Value
 
 MOST_MATCHES = 1_000  # rows that joins with public tables may make of one row
+LARGEST_ANSWER = 64 * 10**6  # bytes of an answer that is kept for ever
+_NUMBER = 64  # bytes: a number with both ends of its interval
 
 
 def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> Shares:
@@ -104,15 +116,7 @@ def is_alone(rows: Rows, catalog: Catalog) -> bool:
 
 def has_ids(rows: Rows, catalog: Catalog) -> bool:
     """Tell whether rows belong to units by ids, so that a row without one is left out."""
-    match rows:
-        case Scan():
-            return not _table(rows.table, catalog).each_row
-        case JoinUnit():
-            return has_ids(rows.rows, catalog) or has_ids(rows.other, catalog)
-        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
-            return has_ids(rows.rows, catalog)
-        case _:
-            assert_never(rows)
+    return any(not table.each_row for table in scanned(rows, catalog))
 
 
 def is_cut(join: JoinUnit, catalog: Catalog) -> bool:
@@ -122,16 +126,7 @@ def is_cut(join: JoinUnit, catalog: Catalog) -> bool:
 
 def cuts_joins(rows: Rows, catalog: Catalog) -> bool:
     """Tell whether some join of a question is cut."""
-    match rows:
-        case JoinUnit():
-            below = cuts_joins(rows.rows, catalog) or cuts_joins(rows.other, catalog)
-            return is_cut(rows, catalog) or below
-        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
-            return cuts_joins(rows.rows, catalog)
-        case Scan():
-            return False
-        case _:
-            assert_never(rows)
+    return any(is_cut(step, catalog) for step in walk(rows) if isinstance(step, JoinUnit))
 
 
 def check_matches(rows: Rows, matches: Callable[[JoinPublic], int]) -> int:
@@ -174,7 +169,7 @@ def check_matches(rows: Rows, matches: Callable[[JoinPublic], int]) -> int:
 
 def scanned(rows: Rows, catalog: Catalog) -> list[Table]:
     """Return the private tables that a question reads, each once."""
-    return [_table(name, catalog) for name in dict.fromkeys(_names(rows))]
+    return [_table(name, catalog) for name in tables_in(rows)]
 
 
 def people_of(rows: Rows, catalog: Catalog) -> str:
@@ -183,19 +178,6 @@ def people_of(rows: Rows, catalog: Catalog) -> str:
     if len(spaces) != 1:
         raise ValueError("all tables of a question must be about the same people")
     return spaces.pop()
-
-
-def _names(rows: Rows) -> Iterator[str]:
-    match rows:
-        case Scan():
-            yield rows.table
-        case JoinUnit():
-            yield from _names(rows.rows)
-            yield from _names(rows.other)
-        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
-            yield from _names(rows.rows)
-        case _:
-            assert_never(rows)
 
 
 def _table(name: str, catalog: Catalog) -> Table:
@@ -237,3 +219,71 @@ def _rows_from(stated: Limits) -> int:
     if stated.groups is not None and stated.rows_per_group is not None:
         return min(stated.groups * stated.rows_per_group, LARGEST_LIMIT)
     return max(DEFAULT_ROWS, stated.rows_per_group or 0)
+
+
+# The size of an answer in the ledger, which is known before it is paid for if keys are public. ----
+
+
+def check_size(query: Query) -> None:
+    """Refuse a question whose answer would be larger than an answer may be."""
+    size = stored_size(query)
+    if size is not None and size > LARGEST_ANSWER:
+        raise Unsupported(
+            "answer_too_large",
+            f"the answer would take about {size // 10**6:,} MB, and "
+            f"{LARGEST_ANSWER // 10**6} MB is the most",
+            why="every answer is kept in the ledger for ever, at whatever price",
+            hint="group by fewer or by coarser keys, ask for fewer columns, or add LIMIT",
+            sql=query.sql,
+        )
+
+
+def stored_size(query: Query) -> int | None:
+    """Return about how many bytes an answer takes, or None if its keys are discovered.
+
+    How many keys are discovered depends on the data. Each needs as many units as the rule of
+    selection asks for, so they are few where units are.
+    """
+    groups = how_many_groups(query.keys)
+    if groups is None:
+        return None
+    limit = query.post.limit
+    rows = groups if limit is None else min(groups, limit)
+    if rows * _NUMBER > LARGEST_ANSWER and any(
+        isinstance(output.scalar, MeasureRef) for output in query.post.outputs
+    ):
+        return rows * _NUMBER  # without a look at a million keys
+    return math.ceil(rows * sum(_width(output.scalar, query) for output in query.post.outputs))
+
+
+def _width(scalar: PostScalar, query: Query) -> Fraction:
+    """Return how many bytes a value of a column takes on the average."""
+    match scalar:
+        case KeyRef(index=index):
+            return _of_key(query.keys[index])
+        case MeasureRef(index=index):
+            return _of_measure(query.measures[index])
+        case Literal(value=value):
+            return _average((value,))
+        case _ if scalar.type is Type.TEXT:
+            return sum((_width(one, query) for one in scalar.arguments), Fraction(0))
+        case _:
+            return Fraction(_NUMBER)
+
+
+def _of_key(key: Key) -> Fraction:
+    if key.domain is None:
+        return Fraction(_NUMBER)
+    return _average(key.domain if key.other is None else (*key.domain, key.other))
+
+
+def _of_measure(measure: Measure) -> Fraction:
+    if measure.domain is None:
+        return Fraction(_NUMBER)
+    return (measure.count or 1) * _average(measure.domain)
+
+
+def _average(values: Iterable[Value]) -> Fraction:
+    texts = [str(value) for value in values]
+    # Each has a comma; two brackets are too many, and so are blanks after all commas but one.
+    return Fraction(len(json.dumps(texts)) - len(texts), len(texts)) if texts else Fraction(0)

@@ -5,32 +5,59 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sordino.mechanisms import Gaussian, Laplace
+from sordino.mechanisms.choose import Exponential, PermuteAndFlip, Quantiles, TopK
 from sordino.mechanisms.keys.selection import KeySelection
-from sordino.plan.bounded import Bounded
+from sordino.plan.bounded import Bounded, Cells, Crowded, Distinct, Ranks, Votes
+from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.query.tree import Query
 
+if TYPE_CHECKING:
+    from sordino.plan.aggregates import Formula
+
 Drawn: TypeAlias = 'Literal["permute_and_flip", "exponential"]'
 
-# Releases: each takes exact integers and gives noisy ones. --------------------------------------
+# Releases: each takes exact integers of a part and gives noisy ones. -----------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
     """Noise on one column of a part, for every group: value = step * noisy.
 
-    ``part`` and ``column`` say which: a statistic of Cells, or s0 of Distinct or Crowded.
-
     Guarantee: that of the mechanism.
     """
 
-    part: int
+    part: Cells | Distinct | Crowded
     column: int
     mechanism: Laplace | Gaussian
     step: Fraction
+
+    @property
+    def loss(self) -> Loss:
+        """What it loses."""
+        return self.mechanism.loss
+
+    @property
+    def is_fine(self) -> bool:
+        """Tell whether it moves in steps of less than 1."""
+        return self.step.denominator != 1
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What must not be too far off for its error bar to hold."""
+        return ("noise",)
+
+    def spent(self, *, rho: bool) -> float:
+        """Return what it costs in the currency of the budget."""
+        return self.loss.rho if rho else float(self.loss.pure or 0)
+
+    def steps_off(self, level: Fraction) -> int:
+        """Return how many steps its noise is off at most, at a confidence."""
+        return int(self.mechanism.accuracy(confidence=level))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +79,7 @@ class Ranked:
     Guarantee: that of its draws, which ``Plan.loss`` counts.
     """
 
-    part: int
+    part: Ranks
     count: int | None
     quantile: Fraction | None
     toward: int | None
@@ -66,6 +93,37 @@ class Ranked:
         """How many ends of the interval are drawn."""
         return 2 if self.toward is None else 1
 
+    @property
+    def loss(self) -> Loss:
+        """What all its draws lose."""
+        draw = losses.pure if self.mechanism == "permute_and_flip" else losses.exponential
+        ends = draw(epsilon=self.epsilon_end)
+        return draw(epsilon=self.epsilon_value) + self.ends * ends
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What must not be too far off: the ends that are drawn."""
+        return ("low", "high") if self.toward is None else ("end",)
+
+    def spent(self, *, rho: bool) -> float:
+        """Return what it costs in the currency of the budget."""
+        value, end = float(self.epsilon_value), float(self.epsilon_end)
+        return (value**2 + self.ends * end**2) / 8 if rho else value + self.ends * end
+
+    def rule(self, q: Fraction, epsilon: Fraction) -> Quantiles:
+        """Return the mechanism that draws a quantile from the records of a group."""
+        return Quantiles(
+            [q],
+            range=(0, self.part.buckets - 1),
+            epsilon=epsilon / self.weight,
+            neighbours="add_remove",
+            mechanism=self.mechanism,
+        )
+
+    def rank_error(self, q: Fraction, epsilon: Fraction, level: Fraction) -> float:
+        """Return how far the rank of a drawn quantile is off at most, in steps of weight."""
+        return _rank_error(self, q, epsilon, level)
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -78,55 +136,57 @@ class Chosen:
     Guarantee: that of its draws, which ``Plan.loss`` counts.
     """
 
-    part: int
+    part: Votes
     many: int | None
     epsilon: Fraction
     weight: int
     mechanism: Drawn = "exponential"
 
+    @property
+    def loss(self) -> Loss:
+        """What all its choices lose."""
+        if self.mechanism == "permute_and_flip":
+            return losses.pure(epsilon=self.epsilon)
+        many = self.many or 1
+        return many * losses.exponential(epsilon=self.epsilon / many)
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What must not be too far off for its error bar to hold."""
+        return ("choice",)
+
+    def spent(self, *, rho: bool) -> float:
+        """Return what it costs in the currency of the budget."""
+        epsilon = float(self.epsilon)
+        return epsilon**2 / (self.many or 1) / 8 if rho else epsilon
+
+    @property
+    def rule(self) -> Exponential | PermuteAndFlip | TopK:
+        """The mechanism that chooses."""
+        if self.many is not None:
+            many = min(self.many, len(self.part.domain))
+            epsilon = self.epsilon * many / self.many  # each choice costs what was planned
+            return TopK(k=many, sensitivity=self.weight, epsilon=epsilon, monotone=True)
+        kind = PermuteAndFlip if self.mechanism == "permute_and_flip" else Exponential
+        return kind(sensitivity=self.weight, epsilon=self.epsilon, monotone=True)
+
+    def gap(self, level: Fraction) -> float:
+        """Return how much less weight than the best a choice has at most, in steps."""
+        return _gap(self, level)
+
 
 Release: TypeAlias = "Added | Ranked | Chosen"
 
 
-# Formulas: how a measure is made from releases; post-processing. --------------------------------
+@lru_cache(maxsize=1024)
+def _rank_error(release: Ranked, q: Fraction, epsilon: Fraction, level: Fraction) -> float:
+    return release.rule(q, epsilon).accuracy(confidence=level)
 
 
-@dataclass(frozen=True, slots=True)
-class Direct:
-    """The measure is a release as it is."""
-
-    release: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """AVG: offset + total / count, kept within the public range."""
-
-    total: int
-    count: int
-    offset: Fraction
-    low: Fraction
-    high: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """VARIANCE: square / count - (total / count) ** 2, at least 0; its root for STDDEV.
-
-    total and square are of values less a public middle; the variance does not depend on it. low
-    and high are the ends of the public range of the values themselves, without the middle taken
-    off: the variance is at most (high - low) ** 2 / 4.
-    """
-
-    total: int
-    square: int
-    count: int
-    low: Fraction
-    high: Fraction
-    root: bool
-
-
-Formula: TypeAlias = "Direct | Mean | Spread"
+@lru_cache(maxsize=1024)
+def _gap(release: Chosen, level: Fraction) -> float:
+    candidates = len(release.part.domain)
+    return float(release.rule.accuracy(confidence=level, candidates=candidates))
 
 
 @dataclass(frozen=True, slots=True)

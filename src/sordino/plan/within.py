@@ -11,16 +11,14 @@ from typing import TypeAlias
 from sordino.catalog.model import Catalog, Limits
 from sordino.errors import MissingBound, UnknownName
 from sordino.numbers.rational import Number, decimal_of, positive
-from sordino.plan.allocate import allocate
+from sordino.plan.allocate import Item, allocate, items_of, share_out
 from sordino.plan.ask import read_asked
-from sordino.plan.bound import bound
-from sordino.plan.intervals import expected, is_noisy, measures_in
+from sordino.plan.bound import Outline, bound
+from sordino.plan.intervals import expected, is_noisy, release_of
 from sordino.plan.limits import people_of
-from sordino.plan.outline import Outline
-from sordino.plan.plan import Direct, Mean, Plan, Ranked, Spread
-from sordino.plan.split import Item, items_of, share_out
+from sordino.plan.plan import Added, Chosen, Plan, Ranked
 from sordino.privacy.calibrate import least
-from sordino.query.tree import Kind, MeasureRef, Output, Query
+from sordino.query.tree import MeasureRef, Output, Query, measures_in
 
 Width: TypeAlias = "Number | str"
 Wanted: TypeAlias = "Width | Mapping[str, Width]"
@@ -150,7 +148,7 @@ class _Search:
         )
         wanted: dict[Item, float] = {}
         for output, ratio in ratios.items():
-            items = [i for at in measures_in(output.scalar) for i in items_of(outline.recipes[at])]
+            items = [i for at in measures_in(output.scalar) for i in items_of(outline, at)]
             for item in items:
                 wanted[item] = max(wanted.get(item, 0.0), ratio)
         power = 2 if asked.rho else 1  # half-widths fall as 1 / epsilon or as 1 / sqrt(rho)
@@ -241,21 +239,18 @@ def _in_reach(width: float) -> float:
 def _is_ranked(plan: Plan, output: Output) -> bool:
     if not isinstance(output.scalar, MeasureRef):
         return False
-    formula = plan.formulas[output.scalar.index]
-    return isinstance(formula, Direct) and isinstance(plan.releases[formula.release], Ranked)
+    return isinstance(release_of(plan, output.scalar.index), Ranked)
 
 
 def _scale(plan: Plan, output: Output) -> Fraction | None:
     """Return the width of the public range of a mean or a quantile; what a variance can be."""
     if not isinstance(output.scalar, MeasureRef):
         return None
-    measure = plan.query.measures[output.scalar.index]
-    formula = plan.formulas[output.scalar.index]
-    ranged = isinstance(formula, Mean | Spread) or _is_ranked(plan, output)
-    if not ranged or measure.range is None:
+    index = output.scalar.index
+    public = plan.query.measures[index].range
+    if public is None or isinstance(release_of(plan, index), Added | Chosen):
         return None
-    width = measure.range.high - measure.range.low
-    return width * width / 4 if measure.kind is Kind.VARIANCE else width
+    return plan.formulas[index].scale(public)
 
 
 def _ratios(

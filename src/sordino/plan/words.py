@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan in words: what is released, how far one unit moves it, with which noise."""
+"""A plan in words: scalars, what is released, how far one unit moves it, with which noise."""
 
 from __future__ import annotations
 
@@ -8,51 +8,109 @@ from typing import assert_never
 
 from sordino.mechanisms import Laplace
 from sordino.numbers.rational import brief
-from sordino.plan.bound import crowded_title
 from sordino.plan.bounded import (
     Bounded,
     Cells,
     Crowded,
     Distinct,
-    Ranks,
     RowCount,
     Statistic,
     Total,
     UnitCount,
-    Votes,
     column_shift,
     is_discovered,
 )
 from sordino.plan.intervals import short
 from sordino.plan.limits import how_many_groups
-from sordino.plan.naming import written
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.query.operations import OPERATIONS
+from sordino.query.tree import Call, Field, Literal, Scalar
+from sordino.query.types import Range
 
+_LONGEST = 40
+_LARGE = 10**15
 _ALONE = "by its shape the question has one row of each unit, so nothing is cut"
+
+
+def written(scalar: Scalar) -> str:
+    """Write a scalar as the analyst would know it again."""
+    text = _scalar(scalar)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def named(scalar: Scalar) -> str:
+    """Write a scalar in full, or return nothing where that would be too long to be read."""
+    text = _scalar(scalar)
+    return text if len(text) <= _LONGEST else ""
+
+
+def unclamped(argument: Scalar) -> Scalar:
+    """Return what a clamp is about, or the argument itself."""
+    if isinstance(argument, Call) and argument.operation == "clamp":
+        return argument.arguments[0]
+    return argument
+
+
+def in_words(public: Range) -> str:
+    """Write a public range as people read it.
+
+    >>> in_words(Range(Fraction(0), Fraction(3570)))
+    '0 to 3,570'
+    """
+    return f"{_end(public.low)} to {_end(public.high)}"
+
+
+def _end(x: Fraction) -> str:
+    if x.denominator == 1 and abs(x) < _LARGE:
+        return f"{x.numerator:,}"
+    text = f"{float(x):.6g}"
+    return text if "e" in text else f"{float(text):,.12g}"
+
+
+def _scalar(scalar: Scalar) -> str:
+    match scalar:
+        case Field():
+            return scalar.title
+        case Literal():
+            return repr(scalar.value) if isinstance(scalar.value, str) else str(scalar.value)
+        case Call(operation=operation, arguments=(first, second)) if OPERATIONS[operation].sql.sign:
+            return f"{_scalar(first)} {OPERATIONS[operation].sql.sign} {_scalar(second)}"
+        case Call():
+            return f"{scalar.operation}({', '.join(map(_scalar, scalar.arguments))})"
+        case _:
+            assert_never(scalar)
+
+
+def crowded_title(people: str) -> str:
+    """Return the title of the number of units of which not all counts."""
+    return f"{people} with more rows than count in full"
 
 
 def what(plan: Plan, release: Release) -> str:
     """Say what a release is about."""
-    part = plan.bounded.parts[release.part]
-    match part:
-        case Cells():
-            column = release.column if isinstance(release, Added) else 0
-            return _diagnostic(plan, release) or _statistic(part.statistics[column])
-        case Distinct():
-            return f"distinct values of {written(part.argument)}"
-        case Ranks():
-            return f"{_quantile(release)} of {written(part.argument)}"
-        case Votes():
-            many = release.many if isinstance(release, Chosen) else None
-            kind = "the most frequent" if many is None else f"the {many} most frequent"
-            return f"{kind} {written(part.argument)}"
-        case Crowded():
-            return _diagnostic(plan, release) or crowded_title(plan.people)
+    match release:
+        case Ranked():
+            return f"{_quantile(release)} of {written(release.part.argument)}"
+        case Chosen():
+            count = "" if release.many is None else f"{release.many} "
+            return f"the {count}most frequent {written(release.part.argument)}"
+        case Added():
+            return _diagnostic(plan, release) or _column(plan, release)
         case _:
-            assert_never(part)
+            assert_never(release)
 
 
-def _diagnostic(plan: Plan, release: Release) -> str:
+def _column(plan: Plan, release: Added) -> str:
+    match release.part:
+        case Cells(statistics):
+            return _statistic(statistics[release.column])
+        case Distinct(argument):
+            return f"distinct values of {written(argument)}"
+        case Crowded():
+            return crowded_title(plan.people)
+
+
+def _diagnostic(plan: Plan, release: Added) -> str:
     return next((title for title, at in plan.diagnostics if plan.releases[at] == release), "")
 
 
@@ -74,9 +132,7 @@ def _statistic(statistic: Statistic) -> str:
             assert_never(statistic)
 
 
-def _quantile(release: Release) -> str:
-    if not isinstance(release, Ranked):
-        return "a quantile"
+def _quantile(release: Ranked) -> str:
     if release.toward is not None:
         return "nearly the largest" if release.toward else "nearly the least"
     return "the median" if release.quantile == Fraction(1, 2) else f"quantile {release.quantile}"
@@ -84,15 +140,15 @@ def _quantile(release: Release) -> str:
 
 def why(plan: Plan, release: Release) -> str:
     """Say how far one unit moves a release, and why no further."""
-    part, shares = plan.bounded.parts[release.part], plan.bounded.shares
     if isinstance(release, Ranked | Chosen):
-        return f"at most {_rows(release.weight, shares.coarse_steps)} in all groups together"
-    match part:
-        case Distinct():
-            return f"at most {_plural(part.most, 'value')}, as no more of a unit are kept"
-        case Cells():
-            return _moves(plan, release, part.statistics[release.column])
-        case _:
+        steps = plan.bounded.shares.coarse_steps
+        return f"at most {_rows(release.weight, steps)} in all groups together"
+    match release.part:
+        case Distinct(most=most):
+            return f"at most {_plural(most, 'value')}, as no more of a unit are kept"
+        case Cells(statistics):
+            return _moves(plan, release, statistics[release.column])
+        case Crowded():
             return "at most 1"
 
 

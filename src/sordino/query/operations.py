@@ -2,7 +2,8 @@
 """The operations that a question may use on single values: what they take, and what they give.
 
 Each is total: for whatever values, it gives a value or a missing one and never fails. Each is one
-row of a table, which the parser, the binder, the engine and whoever names expressions read.
+row of a table, which the parser, the binder, the engine, error bars and whoever names expressions
+read.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import DecimalException
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ Types: TypeAlias = "tuple[Type, ...]"
 Takes: TypeAlias = "Callable[[Types], bool]"
 Gives: TypeAlias = "Callable[[tuple[Scalar, ...]], Type]"
 Ranges: TypeAlias = "Callable[[tuple[Scalar, ...]], Range | None]"
+Width: TypeAlias = "Callable[[Sequence[float], Sequence[Value]], float | None]"
 
 MANY = 1_000  # arguments that greatest, least, coalesce, case and in take at most
 
@@ -77,6 +78,10 @@ class Operation:
     is asked only where all values are there, unless it ``sees_missing``. ``agreed`` tells of text
     whether all engines give the same for it. ``template`` is its SQL, for an engine that has no
     rule of its own, with ``{0}`` and so on for arguments of the types that the operation takes.
+
+    ``behind`` says of noisy values where the exact result lies, and ``width`` how wide its error
+    bar is if those of the arguments are so wide, given the arguments that are literals; None where
+    that depends on the values.
     """
 
     name: str
@@ -90,6 +95,8 @@ class Operation:
     sees_missing: bool = False
     agreed: Callable[[str], bool] | None = None
     template: str = ""
+    behind: ranges.Behind | None = None
+    width: Width | None = None
 
     @property
     def takes(self) -> Takes:
@@ -297,6 +304,46 @@ def _cast_whole(arguments: tuple[Scalar, ...]) -> Range | None:
     return known and ranges.rounded(known, 0)
 
 
+# How wide error bars become. ---------------------------------------------------------------------
+
+
+def _wide_as_all(sizes: Sequence[float], _: Sequence[Value]) -> float:
+    return sum(sizes)
+
+
+def _wide_as_first(sizes: Sequence[float], _: Sequence[Value]) -> float:
+    return sizes[0]
+
+
+def _wide_as_widest(sizes: Sequence[float], _: Sequence[Value]) -> float:
+    return max(sizes)
+
+
+def _wider_by(step: float) -> Width:
+    """Return the rule for rounding by at most a step of the last digit that is kept."""
+
+    def rule(sizes: Sequence[float], literals: Sequence[Value]) -> float:
+        digits = literals[1] if len(literals) > 1 and isinstance(literals[1], int) else 0
+        return sizes[0] + step * 10.0**-digits
+
+    return rule
+
+
+def _factor(literal: Value) -> float | None:
+    number = isinstance(literal, int | float) and not isinstance(literal, bool)
+    return abs(literal) or None if number and isinstance(literal, int | float) else None
+
+
+def _wide_as_product(sizes: Sequence[float], literals: Sequence[Value]) -> float | None:
+    factors = [factor for factor in map(_factor, literals) if factor is not None]
+    return max(sizes) * factors[0] if len(factors) == 1 else None
+
+
+def _wide_as_quotient(sizes: Sequence[float], literals: Sequence[Value]) -> float | None:
+    divisor = _factor(literals[1])
+    return None if divisor is None else sizes[0] / divisor
+
+
 # The rows. ---------------------------------------------------------------------------------------
 
 _THIS, _PAIR, _MANY = ("this",), ("this", "expression"), ("this", "expressions")
@@ -307,6 +354,7 @@ _PART = (
     Function("date_part", (2,), "DATE_PART('month', x)", unknown=True),
     Function("datepart", (2,), unknown=True),
 )
+_INTEGER, _REAL, _BOOLEAN = map(_always, (Type.INTEGER, Type.REAL, Type.BOOLEAN))
 
 
 def _sign(sign: str, node: str) -> Spelling:
@@ -318,515 +366,299 @@ def _one(*names: str, node: str) -> Spelling:
     return Spelling(tuple(Function(name, (1,)) for name in names), {node: _THIS})
 
 
-def _part(*functions: Function, words: tuple[str, ...], spoken: str = "", **nodes: Any) -> Spelling:
-    return Spelling((*functions, *_PART), {**nodes, "Extract": _PAIR}, words, spoken=spoken)
+def _arithmetic(
+    name: str,
+    rule: Callable[..., Range | None],
+    value: values.Rule,
+    sql: Spelling,
+    *,
+    takes: int = 1,
+    gives: Gives = _number,
+    width: Width,
+) -> Operation:
+    """Return an operation on numbers whose public and noisy intervals follow one rule."""
+    behind = ranges.numbers(rule)
+    return Operation(
+        name, takes, takes, _NUMBERS, gives, _on(rule), value, sql, behind=behind, width=width
+    )
 
 
-def _casts(spoken: str, *words: str, date: bool = False) -> Spelling:
-    functions = (Function("date", (1,)),) if date else ()
-    nodes = {**_CAST, "Date": _THIS} if date else _CAST
-    return Spelling(functions, nodes, words, spoken=f"CAST AS {spoken}")
+def _truth(
+    name: str,
+    takes: int,
+    arguments: Arguments,
+    value: values.Rule,
+    sql: Spelling,
+    *,
+    behind: ranges.Behind | None = None,
+    most: int | None = None,
+    sees_missing: bool = False,
+    agreed: Callable[[str], bool] | None = None,
+    template: str = "",
+) -> Operation:
+    """Return an operation that gives a truth value."""
+    return Operation(
+        name, takes, most or takes, arguments, _BOOLEAN, _unknown, value, sql,
+        sees_missing=sees_missing, agreed=agreed, template=template, behind=behind,
+    )  # fmt: skip
 
 
-def _rows() -> list[Operation]:
-    number, integer, real = _number, _always(Type.INTEGER), _always(Type.REAL)
-    text, truth = _always(Type.TEXT), _always(Type.BOOLEAN)
-    v, few = values, Function
-    rows = [
-        Operation(
-            "add",
-            2,
-            2,
-            _NUMBERS,
-            number,
-            _on(ranges.add),
-            lambda left, right: float(left) + float(right),
-            _sign("+", "Add"),
-        ),
-        Operation(
-            "sub",
-            2,
-            2,
-            _NUMBERS,
-            number,
-            _on(ranges.sub),
-            lambda left, right: float(left) - float(right),
-            _sign("-", "Sub"),
-        ),
-        Operation("mul", 2, 2, _NUMBERS, number, _on(ranges.mul), v.multiplied, _sign("*", "Mul")),
-        Operation("div", 2, 2, _NUMBERS, real, _on(ranges.div), v.divided, _sign("/", "Div")),
-        Operation(
-            "neg",
-            1,
-            1,
-            _NUMBERS,
-            number,
-            _on(ranges.neg),
-            lambda value: -float(value),
-            Spelling(nodes={"Neg": _THIS}, spoken="-"),
-        ),
-        Operation(
-            "abs",
-            1,
-            1,
-            _NUMBERS,
-            number,
-            _on(ranges.absolute),
-            lambda value: abs(float(value)),
-            _one("abs", node="Abs"),
-        ),
-        Operation(
-            "floor",
-            1,
-            1,
-            _NUMBERS,
-            integer,
-            _on(ranges.floor),
-            v.floor,
-            _one("floor", node="Floor"),
-        ),
-        Operation(
-            "ceil",
-            1,
-            1,
-            _NUMBERS,
-            integer,
-            _on(ranges.ceil),
-            v.ceil,
-            _one("ceil", "ceiling", node="Ceil"),
-        ),
-        Operation(
-            "round",
-            2,
-            2,
-            _DIGITS,
-            _rounded,
-            _round,
-            v.rounded,
-            Spelling((few("round", (1, 2), "ROUND(x, 2)"),), {"Round": ("this", "decimals")}),
-        ),
-        Operation(
-            "greatest",
-            1,
-            MANY,
-            _EXTREMES,
-            number,
-            _greatest,
-            v.extreme(max),
-            Spelling((few("greatest"),), {"Greatest": (*_MANY, "ignore_nulls")}),
-            sees_missing=True,
-        ),
-        Operation(
-            "least",
-            1,
-            MANY,
-            _EXTREMES,
-            number,
-            _least,
-            v.extreme(min),
-            Spelling((few("least"),), {"Least": (*_MANY, "ignore_nulls")}),
-            sees_missing=True,
-        ),
-        Operation(
-            "clamp",
-            3,
-            3,
-            _NUMBERS,
-            number,
-            _clamp,
-            v.clamp,
-            Spelling((few("clamp", (3,), "CLAMP(x, 0, 100)", unknown=True),)),
-        ),
-        Operation(
-            "coalesce",
-            1,
-            MANY,
-            _ALIKE,
-            _first,
-            _hull,
-            v.coalesce,
-            Spelling(
-                (few("coalesce"), few("ifnull", (2,), "COALESCE(x, y)"), few("nvl", (2,))),
-                {"Coalesce": _MANY},
-            ),
-            sees_missing=True,
-        ),
-        Operation(
-            "nullif",
-            2,
-            2,
-            _ALIKE,
-            _first,
-            _same,
-            v.null_if,
-            Spelling((few("nullif", (2,), "NULLIF(x, y)"),), {"Nullif": _PAIR}),
-            sees_missing=True,
-        ),
-        Operation(
-            "is_null",
-            1,
-            1,
-            _ANY,
-            truth,
-            _unknown,
-            v.is_null,
-            Spelling(nodes={"Is": _PAIR}),
-            sees_missing=True,
-        ),
-        Operation(
-            "and", 2, 2, _TRUTHS, truth, _unknown, v.both, _sign("AND", "And"), sees_missing=True
-        ),
-        Operation(
-            "or", 2, 2, _TRUTHS, truth, _unknown, v.either, _sign("OR", "Or"), sees_missing=True
-        ),
-        Operation(
-            "not",
-            1,
-            1,
-            _TRUTH,
-            truth,
-            _unknown,
-            lambda value: not value,
-            Spelling(nodes={"Not": _THIS}),
-        ),
-        Operation(
-            "in",
-            2,
-            MANY + 1,
-            _ALIKE,
-            truth,
-            _unknown,
-            v.listed,
-            Spelling(nodes={"In": _MANY}),
-            sees_missing=True,
-        ),
-        Operation(
-            "like",
-            2,
-            2,
-            _TEXT,
-            truth,
-            _unknown,
-            v.like,
-            Spelling(nodes={"Like": (*_PAIR, "negate")}),
-            template="({0} LIKE {1})",
-        ),
-        Operation(
-            "ilike",
-            2,
-            2,
-            _TEXT,
-            truth,
-            _unknown,
-            lambda text, pattern: v.like(text.lower(), pattern.lower()),
-            Spelling(nodes={"ILike": (*_PAIR, "negate")}),
-            agreed=v.plain_text,
-            template="({0} ILIKE {1})",
-        ),
-        Operation(
-            "case",
-            3,
-            MANY,
-            _BRANCHES,
-            _last,
-            _values,
-            v.branch,
-            Spelling(
-                (few("if", (2, 3), "IF(condition, x, y)"),),
-                {"Case": ("this", "ifs", "default"), "If": ("this", "true", "false")},
-            ),
-            sees_missing=True,
-        ),
-        Operation(
-            "lower",
-            1,
-            1,
-            _TEXT,
-            text,
-            _unknown,
-            str.lower,
-            _one("lower", node="Lower"),
-            agreed=v.plain_text,
-            template="lower({0})",
-        ),
-        Operation(
-            "upper",
-            1,
-            1,
-            _TEXT,
-            text,
-            _unknown,
-            str.upper,
-            _one("upper", node="Upper"),
-            agreed=v.plain_text,
-            template="upper({0})",
-        ),
-        Operation(
-            "trim",
-            1,
-            1,
-            _TEXT,
-            text,
-            _unknown,
-            lambda text: text.strip(" "),
-            _one("trim", node="Trim"),
-            agreed=v.plain_text,
-            template="trim({0})",
-        ),
-        Operation(
-            "length",
-            1,
-            1,
-            _TEXT,
-            integer,
-            _within(0, 10_000),
-            len,
-            _one("length", "len", node="Length"),
-            template="length({0})",
-        ),
-        Operation(
-            "substring",
-            3,
-            3,
-            _PIECE,
-            text,
-            _unknown,
-            v.substring,
-            Spelling(
-                (few("substring"), few("left", (2,), "LEFT(x, 3)")),
-                {"Substring": ("this", "start", "length"), "Left": _PAIR},
-            ),
-        ),
-        Operation(
-            "to_real",
-            1,
-            1,
-            _TO_NUMBER,
-            real,
-            _cast,
-            v.to_real,
-            _casts("DOUBLE", "DOUBLE", "FLOAT", "REAL"),
-            agreed=v.number_text,
-        ),
-        Operation(
-            "to_integer",
-            1,
-            1,
-            _TO_NUMBER,
-            integer,
-            _cast_whole,
-            v.to_integer,
-            _casts("BIGINT", "TINYINT", "SMALLINT", "INT", "BIGINT"),
-            agreed=v.number_text,
-        ),
-        Operation(
-            "to_boolean",
-            1,
-            1,
-            _TO_TRUTH,
-            truth,
-            _unknown,
-            v.to_boolean,
-            _casts("BOOLEAN", "BOOLEAN"),
-            agreed=v.plain_text,
-        ),
-        Operation(
-            "to_date",
-            1,
-            1,
-            _TO_TIME,
-            _always(Type.DATE),
-            _cast,
-            v.to_date,
-            _casts("DATE", "DATE", date=True),
-            agreed=v.moment_text,
-        ),
-        Operation(
-            "to_timestamp",
-            1,
-            1,
-            _TO_TIME,
-            _always(Type.TIMESTAMP),
-            _cast,
-            v.to_timestamp,
-            _casts("TIMESTAMP", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"),
-            agreed=v.moment_text,
-        ),
-        Operation(
-            "to_text", 1, 1, _ANY, text, _unknown, v.to_text, _casts("VARCHAR", "TEXT", "VARCHAR")
-        ),
-        Operation(
-            "year",
-            1,
-            1,
-            _TIME,
-            integer,
-            _same,
-            lambda day: day.year,
-            _part(few("year", (1,)), words=("year",), Year=_THIS),
-            template="year({0})",
-        ),
-        Operation(
-            "quarter",
-            1,
-            1,
-            _TIME,
-            integer,
-            _within(1, 4),
-            v.quarter,
-            _part(few("quarter", (1,)), words=("quarter",), Quarter=_THIS),
-            template="quarter({0})",
-        ),
-        Operation(
-            "month",
-            1,
-            1,
-            _TIME,
-            integer,
-            _within(1, 12),
-            lambda day: day.month,
-            _part(few("month", (1,)), words=("month",), Month=_THIS),
-            template="month({0})",
-        ),
-        Operation(
-            "day",
-            1,
-            1,
-            _TIME,
-            integer,
-            _within(1, 31),
-            lambda day: day.day,
-            _part(
-                few("day", (1,)),
-                few("dayofmonth", (1,)),
-                words=("day", "dayofmonth"),
-                Day=_THIS,
-                DayOfMonth=_THIS,
-            ),
-            template="day({0})",
-        ),
-        Operation(
-            "dow",
-            1,
-            1,
-            _TIME,
-            integer,
-            _within(0, 6),
-            lambda day: day.isoweekday() % 7,
-            _part(
-                few("dayofweek", (1,)),
-                few("dow", (1,), unknown=True),
-                words=("dow", "dayofweek"),
-                spoken="DAYOFWEEK",
-                DayOfWeek=_THIS,
-            ),
-            template="dayofweek({0})",
-        ),
-        Operation(
-            "hour",
-            1,
-            1,
-            _TIME,
-            integer,
-            _within(0, 23),
-            lambda day: day.hour if isinstance(day, datetime) else 0,
-            _part(few("hour", (1,)), words=("hour",), Hour=_THIS),
-            template="hour({0})",
-        ),
-    ]
-    compared: list[tuple[str, str, str, values.Rule]] = [
-        ("eq", "=", "EQ", lambda left, right: left == right),
-        ("neq", "<>", "NEQ", lambda left, right: left != right),
-        ("lt", "<", "LT", lambda left, right: left < right),
-        ("lte", "<=", "LTE", lambda left, right: left <= right),
-        ("gt", ">", "GT", lambda left, right: left > right),
-        ("gte", ">=", "GTE", lambda left, right: left >= right),
-    ]
-    rows += [
-        Operation(name, 2, 2, _ALIKE, truth, _unknown, rule, _sign(sign, node))
-        for name, sign, node, rule in compared
-    ]
-    cut: list[tuple[str, values.Rule]] = [
-        ("year", v.truncated(to_year=True)),
-        ("quarter", v.trunc_quarter),
-        ("month", v.truncated(to_month=True)),
-        ("day", v.truncated()),
-        ("hour", v.trunc_hour),
-    ]
-    rows += [
-        Operation(
-            f"trunc_{unit}",
-            1,
-            1,
-            _TIME,
-            _first,
-            _same,
-            rule,
-            Spelling(_CUT, _TRUNC, (unit,), spoken="DATE_TRUNC"),
-            template=f"date_trunc('{unit}', {{0}})",
-        )
-        for unit, rule in cut
-    ]
-    return rows
+def _of_text(
+    name: str,
+    value: values.Rule,
+    *names: str,
+    node: str,
+    gives: Type = Type.TEXT,
+    range: Ranges = _unknown,  # noqa: A002  # as the field that it fills
+    agreed: Callable[[str], bool] | None = values.plain_text,
+) -> Operation:
+    """Return a function of one text that engines call by its own name."""
+    return Operation(
+        name, 1, 1, _TEXT, _always(gives), range, value, _one(*(names or (name,)), node=node),
+        agreed=agreed, template=f"{name}({{0}})",
+    )  # fmt: skip
 
 
-OPERATIONS = {row.name: row for row in _rows()}
-SEE_MISSING = frozenset(row.name for row in OPERATIONS.values() if row.sees_missing)
+def _cast_to(
+    kind: Type,
+    takes: Arguments,
+    range: Ranges,  # noqa: A002  # as the field that it fills
+    value: values.Rule,
+    *words: str,
+    agreed: Callable[[str], bool] | None,
+    behind: ranges.Behind | None = None,
+    width: Width | None = None,
+) -> Operation:
+    """Return a cast; the first word is what messages call the type."""
+    spoken, *names = words
+    day = kind is Type.DATE
+    sql = Spelling(
+        (Function("date", (1,)),) if day else (),
+        {**_CAST, "Date": _THIS} if day else _CAST,
+        tuple(names or (spoken,)),
+        spoken=f"CAST AS {spoken}",
+    )
+    return Operation(
+        f"to_{kind}", 1, 1, takes, _always(kind), range, value, sql,
+        agreed=agreed, behind=behind, width=width,
+    )  # fmt: skip
 
 
-# What they give for values. ----------------------------------------------------------------------
+def _part_of_time(
+    name: str,
+    range: Ranges,  # noqa: A002  # as the field that it fills
+    value: values.Rule,
+    *functions: Function,
+    words: tuple[str, ...] = (),
+    spoken: str = "",
+    **nodes: tuple[str, ...],
+) -> Operation:
+    """Return a part of a day or a moment, as a function by its own name and of EXTRACT."""
+    called = functions or (Function(name, (1,)),)
+    known = nodes or {name.capitalize(): _THIS}
+    sql = Spelling((*called, *_PART), {**known, "Extract": _PAIR}, words or (name,), spoken=spoken)
+    template = f"{called[0].name}({{0}})"
+    return Operation(name, 1, 1, _TIME, _INTEGER, range, value, sql, template=template)
 
 
-class Doubtful(Exception):
-    """An operation meets text on which engines may differ."""
+def _cut_time(unit: str, value: values.Rule) -> Operation:
+    """Return DATE_TRUNC to a unit."""
+    sql = Spelling(_CUT, _TRUNC, (unit,), spoken="DATE_TRUNC")
+    template = f"date_trunc('{unit}', {{0}})"
+    return Operation(f"trunc_{unit}", 1, 1, _TIME, _first, _same, value, sql, template=template)
 
 
-def doubtful(operation: str, given: Sequence[Value]) -> bool:
-    """Tell whether engines may differ on what an operation gives for values.
-
-    >>> doubtful("upper", ["flu"]), doubtful("upper", ["stra\u00dfe"])
-    (False, True)
-    >>> doubtful("to_integer", ["31"]), doubtful("to_integer", ["0x1F"])
-    (False, True)
-    """
-    agreed = OPERATIONS[operation].agreed
-    if agreed is None:
-        return False
-    return not all(agreed(value) for value in given if isinstance(value, str))
+def _extreme(name: str, pick: Any, range: Ranges, rule: Any) -> Operation:  # noqa: A002  # as the field
+    """Return the largest or the least of several numbers."""
+    sql = Spelling((Function(name),), {name.capitalize(): (*_MANY, "ignore_nulls")})
+    return Operation(
+        name, 1, MANY, _EXTREMES, _number, range, values.extreme(pick), sql,
+        sees_missing=True, behind=ranges.numbers(rule), width=_wide_as_widest,
+    )  # fmt: skip
 
 
-def evaluate(scalar: Scalar, row: Mapping[str, Value], *, sure: bool = False) -> Value:
-    """Return the value of a scalar on a row, which gives a value for the name of each field.
+_NUMERIC_ROWS = (
+    _arithmetic(
+        "add", ranges.add, lambda left, right: float(left) + float(right), _sign("+", "Add"),
+        takes=2, width=_wide_as_all,
+    ),
+    _arithmetic(
+        "sub", ranges.sub, lambda left, right: float(left) - float(right), _sign("-", "Sub"),
+        takes=2, width=_wide_as_all,
+    ),
+    _arithmetic(
+        "mul", ranges.mul, values.multiplied, _sign("*", "Mul"), takes=2, width=_wide_as_product
+    ),
+    _arithmetic(
+        "div", ranges.div, values.divided, _sign("/", "Div"),
+        takes=2, gives=_REAL, width=_wide_as_quotient,
+    ),
+    _arithmetic(
+        "neg", ranges.neg, lambda value: -float(value), Spelling(nodes={"Neg": _THIS}, spoken="-"),
+        width=_wide_as_first,
+    ),
+    _arithmetic(
+        "abs", ranges.absolute, lambda value: abs(float(value)), _one("abs", node="Abs"),
+        width=_wide_as_first,
+    ),
+    _arithmetic(
+        "floor", ranges.floor, values.floor, _one("floor", node="Floor"),
+        gives=_INTEGER, width=_wider_by(1.0),
+    ),
+    _arithmetic(
+        "ceil", ranges.ceil, values.ceil, _one("ceil", "ceiling", node="Ceil"),
+        gives=_INTEGER, width=_wider_by(1.0),
+    ),
+    Operation(
+        "round", 2, 2, _DIGITS, _rounded, _round, values.rounded,
+        Spelling((Function("round", (1, 2), "ROUND(x, 2)"),), {"Round": ("this", "decimals")}),
+        behind=ranges.numbers(ranges.rounded_to), width=_wider_by(0.5),
+    ),
+    _extreme("greatest", max, _greatest, ranges.greatest),
+    _extreme("least", min, _least, ranges.least),
+    Operation(
+        "clamp", 3, 3, _NUMBERS, _number, _clamp, values.clamp,
+        Spelling((Function("clamp", (3,), "CLAMP(x, 0, 100)", unknown=True),)),
+        behind=ranges.numbers(ranges.clamped), width=_wide_as_first,
+    ),
+)  # fmt: skip
+_LOGIC_ROWS = (
+    Operation(
+        "coalesce", 1, MANY, _ALIKE, _first, _hull, values.coalesce,
+        Spelling(
+            (Function("coalesce"), Function("ifnull", (2,), "COALESCE(x, y)"),
+             Function("nvl", (2,))),
+            {"Coalesce": _MANY},
+        ),
+        sees_missing=True, behind=ranges.coalesce, width=_wide_as_widest,
+    ),
+    Operation(
+        "nullif", 2, 2, _ALIKE, _first, _same, values.null_if,
+        Spelling((Function("nullif", (2,), "NULLIF(x, y)"),), {"Nullif": _PAIR}),
+        sees_missing=True, behind=ranges.numbers(ranges.null_if), width=_wide_as_first,
+    ),
+    Operation(
+        "case", 3, MANY, _BRANCHES, _last, _values, values.branch,
+        Spelling(
+            (Function("if", (2, 3), "IF(condition, x, y)"),),
+            {"Case": ("this", "ifs", "default"), "If": ("this", "true", "false")},
+        ),
+        sees_missing=True, behind=ranges.case,
+    ),
+    _truth(
+        "is_null", 1, _ANY, values.is_null, Spelling(nodes={"Is": _PAIR}),
+        behind=ranges.is_null, sees_missing=True,
+    ),
+    _truth(
+        "and", 2, _TRUTHS, values.both, _sign("AND", "And"),
+        behind=ranges.logic(lambda left, right: left and right), sees_missing=True,
+    ),
+    _truth(
+        "or", 2, _TRUTHS, values.either, _sign("OR", "Or"),
+        behind=ranges.logic(lambda left, right: left or right), sees_missing=True,
+    ),
+    _truth(
+        "not", 1, _TRUTH, lambda value: not value, Spelling(nodes={"Not": _THIS}),
+        behind=ranges.logic(lambda value: not value),
+    ),
+    _truth(
+        "in", 2, _ALIKE, values.listed, Spelling(nodes={"In": _MANY}),
+        behind=ranges.is_among, most=MANY + 1, sees_missing=True,
+    ),
+    _truth(
+        "eq", 2, _ALIKE, lambda left, right: left == right, _sign("=", "EQ"),
+        behind=ranges.compared(ranges.equal),
+    ),
+    _truth(
+        "neq", 2, _ALIKE, lambda left, right: left != right, _sign("<>", "NEQ"),
+        behind=ranges.compared(ranges.unequal),
+    ),
+    _truth(
+        "lt", 2, _ALIKE, lambda left, right: left < right, _sign("<", "LT"),
+        behind=ranges.compared(ranges.below),
+    ),
+    _truth(
+        "lte", 2, _ALIKE, lambda left, right: left <= right, _sign("<=", "LTE"),
+        behind=ranges.compared(ranges.at_most),
+    ),
+    _truth(
+        "gt", 2, _ALIKE, lambda left, right: left > right, _sign(">", "GT"),
+        behind=ranges.compared(lambda left, right: ranges.below(right, left)),
+    ),
+    _truth(
+        "gte", 2, _ALIKE, lambda left, right: left >= right, _sign(">=", "GTE"),
+        behind=ranges.compared(lambda left, right: ranges.at_most(right, left)),
+    ),
+)  # fmt: skip
+_TEXT_ROWS = (
+    _truth(
+        "like", 2, _TEXT, values.like, Spelling(nodes={"Like": (*_PAIR, "negate")}),
+        template="({0} LIKE {1})",
+    ),
+    _truth(
+        "ilike", 2, _TEXT, lambda text, pattern: values.like(text.lower(), pattern.lower()),
+        Spelling(nodes={"ILike": (*_PAIR, "negate")}),
+        agreed=values.plain_text, template="({0} ILIKE {1})",
+    ),
+    _of_text("lower", str.lower, node="Lower"),
+    _of_text("upper", str.upper, node="Upper"),
+    _of_text("trim", lambda text: text.strip(" "), node="Trim"),
+    _of_text(
+        "length", len, "length", "len",
+        node="Length", gives=Type.INTEGER, range=_within(0, 10_000), agreed=None,
+    ),
+    Operation(
+        "substring", 3, 3, _PIECE, _always(Type.TEXT), _unknown, values.substring,
+        Spelling(
+            (Function("substring"), Function("left", (2,), "LEFT(x, 3)")),
+            {"Substring": ("this", "start", "length"), "Left": _PAIR},
+        ),
+    ),
+)  # fmt: skip
+_CAST_ROWS = (
+    _cast_to(
+        Type.REAL, _TO_NUMBER, _cast, values.to_real, "DOUBLE", "DOUBLE", "FLOAT", "REAL",
+        agreed=values.number_text, behind=ranges.numbers(lambda known: known),
+        width=_wide_as_first,
+    ),
+    _cast_to(
+        Type.INTEGER, _TO_NUMBER, _cast_whole, values.to_integer,
+        "BIGINT", "TINYINT", "SMALLINT", "INT", "BIGINT",
+        agreed=values.number_text, behind=ranges.numbers(ranges.cast_whole), width=_wider_by(1.0),
+    ),
+    _cast_to(
+        Type.BOOLEAN, _TO_TRUTH, _unknown, values.to_boolean, "BOOLEAN", agreed=values.plain_text
+    ),
+    _cast_to(Type.DATE, _TO_TIME, _cast, values.to_date, "DATE", agreed=values.moment_text),
+    _cast_to(
+        Type.TIMESTAMP, _TO_TIME, _cast, values.to_timestamp,
+        "TIMESTAMP", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME", agreed=values.moment_text,
+    ),
+    _cast_to(Type.TEXT, _ANY, _unknown, values.to_text, "VARCHAR", "TEXT", "VARCHAR", agreed=None),
+)  # fmt: skip
+_TIME_ROWS = (
+    _part_of_time("year", _same, lambda day: day.year),
+    _part_of_time("quarter", _within(1, 4), values.quarter),
+    _part_of_time("month", _within(1, 12), lambda day: day.month),
+    _part_of_time(
+        "day", _within(1, 31), lambda day: day.day, Function("day", (1,)),
+        Function("dayofmonth", (1,)), words=("day", "dayofmonth"), Day=_THIS, DayOfMonth=_THIS,
+    ),
+    _part_of_time(
+        "dow", _within(0, 6), lambda day: day.isoweekday() % 7, Function("dayofweek", (1,)),
+        Function("dow", (1,), unknown=True), words=("dow", "dayofweek"), spoken="DAYOFWEEK",
+        DayOfWeek=_THIS,
+    ),
+    _part_of_time(
+        "hour", _within(0, 23), lambda day: day.hour if isinstance(day, datetime) else 0
+    ),
+    _cut_time("year", values.truncated(to_year=True)),
+    _cut_time("quarter", values.trunc_quarter),
+    _cut_time("month", values.truncated(to_month=True)),
+    _cut_time("day", values.truncated()),
+    _cut_time("hour", values.trunc_hour),
+)  # fmt: skip
 
-    With ``sure`` it raises ``Doubtful`` where engines may differ on that value.
-
-    >>> age = Field("f0", Type.INTEGER, "age")
-    >>> evaluate(call("div", age, Literal(0, Type.INTEGER)), {"f0": 37}) is None
-    True
-    """
-    match scalar:
-        case Literal(value=value):
-            return value
-        case Field(name=name):
-            return row[name]
-        case Call(operation=operation, arguments=arguments, type=kind):
-            given = [evaluate(argument, row, sure=sure) for argument in arguments]
-            return apply(operation, given, kind, sure=sure)
-
-
-def apply(operation: str, given: Sequence[Value], kind: Type, *, sure: bool = False) -> Value:
-    """Return what an operation gives for values; ``kind`` is the type of its result.
-
-    It never fails for values of the types that the operation takes, but that it raises ``Doubtful``
-    if it has to be ``sure`` and engines may differ.
-    """
-    if sure and doubtful(operation, given):
-        raise Doubtful
-    row = OPERATIONS[operation]
-    if not row.sees_missing and any(value is None for value in given):
-        return None
-    try:
-        result = row.value(*given)
-    except (ValueError, OverflowError, ZeroDivisionError, DecimalException):
-        return None
-    return values.fitted(result, kind)
+OPERATIONS = {
+    row.name: row for row in (*_NUMERIC_ROWS, *_LOGIC_ROWS, *_TEXT_ROWS, *_CAST_ROWS, *_TIME_ROWS)
+}

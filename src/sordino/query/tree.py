@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A question as a tree: private rows, keys, measures, and what is done to the noisy numbers.
 
-The tree is typed and closed. It is made by ``query.sql`` alone, from names of the catalog, from
+The tree is typed and closed. It is made by ``sordino.sql`` alone, from names of the catalog, from
 literals and from the operations of ``query.operations``; no text of the analyst is in it but in
 literals and titles, and neither becomes SQL.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -146,6 +147,20 @@ class Window:
 Rows: TypeAlias = "Scan | Where | Derive | JoinPublic | JoinUnit | PerUnit | Window"
 
 
+def walk(rows: Rows) -> Iterator[Rows]:
+    """Yield a step and all steps below it, those of the left side of a join first."""
+    yield rows
+    if not isinstance(rows, Scan):
+        yield from walk(rows.rows)
+    if isinstance(rows, JoinUnit):
+        yield from walk(rows.other)
+
+
+def tables_in(rows: Rows) -> tuple[str, ...]:
+    """Return the private tables that rows come from, each once."""
+    return tuple(dict.fromkeys(step.table for step in walk(rows) if isinstance(step, Scan)))
+
+
 # Keys and measures. ------------------------------------------------------------------------------
 
 
@@ -241,6 +256,18 @@ class PostCall:
 
 
 PostScalar: TypeAlias = "MeasureRef | KeyRef | Literal | PostCall"
+
+
+def refs_in(scalar: PostScalar) -> frozenset[MeasureRef]:
+    """Return the noisy numbers that an expression is made from."""
+    if isinstance(scalar, PostCall):
+        return frozenset().union(*map(refs_in, scalar.arguments))
+    return frozenset({scalar} if isinstance(scalar, MeasureRef) else ())
+
+
+def measures_in(scalar: PostScalar) -> frozenset[int]:
+    """Return the places of the measures that an expression is made from."""
+    return frozenset(ref.index for ref in refs_in(scalar))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,23 @@ from sordino.engine.protocol import Exact
 from sordino.errors import SealedError
 from sordino.ledger.receipt import Receipt
 from sordino.plan.ask import Options
-from sordino.plan.bounded import Cells, Crowded, Part, Ranks, Votes
+from sordino.plan.bounded import Cells, Crowded, Part
 from sordino.plan.intervals import level_of_release
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
-from sordino.release.choices import Pile, draw_choices, draw_quantiles, piles
-from sordino.release.draw import Groups, add_noise, declared, discovered, gather
+from sordino.release.draw import (
+    Groups,
+    Pile,
+    add_noise,
+    declared,
+    discovered,
+    draw_choices,
+    draw_quantiles,
+    gather,
+    piles,
+)
 from sordino.release.key import KEY
-from sordino.release.measures import Draw, Drawn
 from sordino.release.notes import notes_of
-from sordino.release.post import columns_of
+from sordino.release.post import Draw, Drawn, columns_of
 from sordino.release.record import facts_of
 
 if TYPE_CHECKING:
@@ -78,7 +86,7 @@ def draw(plan: Plan, sealed: Exact, options: Options = _PLAIN) -> Drawn:
     else:
         groups = declared(plan.bounded)
     parts = zip(plan.bounded.parts, tables, strict=True)
-    opened = [_Open(part, table, groups) for part, table in parts]
+    opened = {part: _Open(part, table, groups) for part, table in parts}
     draws = tuple(
         _draw(release, opened[release.part], level_of_release(plan, at))
         for at, release in enumerate(plan.releases)
@@ -117,12 +125,8 @@ def _draw(release: Release, opened: _Open, level: Fraction) -> Draw:
         case Added():
             return add_noise(release, opened.column(release.column))
         case Ranked():
-            if not isinstance(opened.part, Ranks):
-                raise TypeError("quantiles are drawn from ranks")
-            return draw_quantiles(release, opened.part, opened.piles(), level)
+            return draw_quantiles(release, opened.piles(), level)
         case Chosen():
-            if not isinstance(opened.part, Votes):
-                raise TypeError("candidates are chosen by votes")
-            return draw_choices(release, opened.part, opened.piles(), level)
+            return draw_choices(release, opened.piles(), level)
         case _:
             assert_never(release)

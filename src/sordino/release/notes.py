@@ -10,14 +10,15 @@ from sordino.answer.answer import Column, half_width
 from sordino.answer.codec import not_covered
 from sordino.answer.render import number_pair, person_of, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
-from sordino.plan.intervals import COUNTS, accuracy_of, level_of_release, measures_in, short
+from sordino.plan.intervals import level_of_release, release_of, short
 from sordino.plan.limits import how_many_groups
-from sordino.plan.naming import in_words, named
-from sordino.plan.plan import Added, Direct, Plan, Ranked
-from sordino.query.tree import Call, Field, Key, Literal, Scalar
+from sordino.plan.plan import Added, Plan, Ranked
+from sordino.plan.words import in_words, named, unclamped
+from sordino.query.aggregates import COUNTS
+from sordino.query.tree import Call, Field, Key, Literal, Scalar, measures_in
 from sordino.query.types import Type
-from sordino.release.choices import beyond
-from sordino.release.measures import Drawn
+from sordino.release.draw import beyond
+from sordino.release.post import Drawn
 
 _COMPLETE = frozenset({"quarter", "month", "day", "dow", "hour"})  # all their values are known
 _BOUNDED = frozenset({"year", "trunc_year", "trunc_quarter", "trunc_month", "trunc_day"})
@@ -114,32 +115,24 @@ def _clamps(plan: Plan) -> list[str]:
     found: dict[str, None] = {}
     for at, measure in enumerate(plan.query.measures):
         if measure.argument is not None and measure.range is not None:
-            name = named(_inside(measure.argument)) or f"the argument of {_title(plan, at)}"
+            name = named(unclamped(measure.argument)) or f"the argument of {_title(plan, at)}"
             found[f"{name} counts as within {in_words(measure.range)}"] = None
     return ["; ".join(found)] if found else []
-
-
-def _inside(argument: Scalar) -> Scalar:
-    """Return what a clamp is about."""
-    if isinstance(argument, Call) and argument.operation == "clamp":
-        return argument.arguments[0]
-    return argument
 
 
 def _grids(plan: Plan) -> list[str]:
     """Say to which steps values are rounded, where that can be seen at all."""
     found: dict[str, None] = {}
     for release in plan.releases:
-        part = plan.bounded.parts[release.part]
-        if not isinstance(release, Added) or not isinstance(part, Cells):
+        if not isinstance(release, Added) or not isinstance(release.part, Cells):
             continue
-        total = part.statistics[release.column]
+        total = release.part.statistics[release.column]
         if not isinstance(total, Total) or total.argument.type is not Type.REAL:
             continue
-        far = accuracy_of(release.mechanism, plan.confidence) * float(release.step)
+        far = release.steps_off(plan.confidence) * float(release.step)
         step = 2.0 ** (total.exponent * total.power)
         if step * _SMALL > far:
-            name = named(_inside(total.argument)) or "what is added up"
+            name = named(unclamped(total.argument)) or "what is added up"
             found[f"{name} is rounded to steps of {short(2.0**total.exponent)}"] = None
     return list(found)
 
@@ -186,16 +179,11 @@ def _extremes(drawn: Drawn) -> list[str]:
     """Say that a minimum or maximum is a quantile close to the end, and how close."""
     plan, found = drawn.plan, []
     for at, formula in enumerate(plan.formulas):
-        if not isinstance(formula, Direct):
+        release = release_of(plan, at)
+        if not isinstance(release, Ranked) or release.toward is None:
             continue
-        release = plan.releases[formula.release]
-        part = plan.bounded.parts[release.part]
-        if not isinstance(release, Ranked) or not isinstance(part, Ranks):
-            continue
-        if release.toward is None:
-            continue
-        level = level_of_release(plan, formula.release)
-        rows = beyond(release, part, level) / plan.bounded.shares.coarse_steps
+        level = level_of_release(plan, formula.places[0])
+        rows = beyond(release, level) / plan.bounded.shares.coarse_steps
         side = "below" if release.toward == 0 else "above"
         found.append(
             f"{_title(plan, at)} is a quantile with about {several(rows, 'row')} {side} it; "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of noisy numbers: output columns, HAVING, ORDER BY and LIMIT.
+"""What becomes of noisy numbers: measures, output columns, HAVING, ORDER BY and LIMIT.
 
 Nothing here has seen exact values: all of it is post-processing, and costs nothing.
 """
@@ -12,9 +12,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
+import numpy as np
+
 from sordino.answer.answer import CellValue, Column, End
 from sordino.numbers.rounding import down, up
-from sordino.plan.intervals import level_for, measures_in
+from sordino.plan.ask import Options
+from sordino.plan.bounded import Crowded
+from sordino.plan.intervals import (
+    ROUNDING,
+    Doubles,
+    Span,
+    is_fine,
+    level_for,
+    measure_type,
+    release_of,
+)
+from sordino.plan.plan import Added, Plan, Ranked
+from sordino.query.aggregates import COUNTS
+from sordino.query.evaluate import operate
+from sordino.query.ranges import Uncertain, exactly
 from sordino.query.tree import (
     Key,
     KeyRef,
@@ -24,15 +40,122 @@ from sordino.query.tree import (
     Output,
     PostCall,
     PostScalar,
+    measures_in,
 )
-from sordino.query.types import Type, Value
-from sordino.release.choices import Picked
-from sordino.release.draw import Span
-from sordino.release.intervals import Near, exactly, operate
-from sordino.release.measures import Drawn
+from sordino.query.types import Range, Type, Value
+from sordino.release.draw import Groups, Noisy, Picked
 
-Found: TypeAlias = "dict[int, list[Near]]"  # by measure, one for each group
+Found: TypeAlias = "dict[int, list[Uncertain]]"  # by measure, one for each group
 _BIN_ENDS = {"bin_from": 0, "bin_to": 1}
+
+
+# Measures. ---------------------------------------------------------------------------------------
+
+
+def shown(span: Span, options: Options, *, whole: bool, count: bool, fine: bool = False) -> Span:
+    """Return numbers as they are shown; intervals keep holding the exact ones.
+
+    ``whole`` says that the type is INTEGER, ``count`` that the exact number cannot be negative.
+    ``fine`` says that the noisy number has a step below 1: rounding moves it by up to a half, and
+    all half-widths grow by that half, so that equal noise is shown with equal half-widths.
+    """
+    value, low, high = span.value, span.low, span.high
+    if count and options.consistent:
+        value = adding_up(value)
+    elif whole and options.integer:
+        value = np.rint(value)
+        if fine:
+            low = np.minimum(value - (span.value - low) - ROUNDING, low)
+            high = np.maximum(value + (high - span.value) + ROUNDING, high)
+    if count and (options.nonnegative or options.consistent):
+        value, low, high = (np.maximum(x, 0.0) for x in (value, low, high))
+    return Span(value, np.minimum(low, value), np.maximum(high, value))
+
+
+def adding_up(noisy: Doubles) -> Doubles:
+    """Return whole numbers that are not negative, next to noisy ones, and have their total.
+
+    They are the nearest point, by the sum of squares, of those with this total that are not
+    negative; then each is rounded down and the largest remainders are rounded up. A total below 0
+    becomes 0.
+
+    >>> adding_up(np.array([10.4, -3.0, 5.2])).tolist()
+    [9.0, 0.0, 4.0]
+    """
+    total = max(round(math.fsum(noisy.tolist())), 0)
+    if not noisy.size:
+        return noisy
+    near = np.maximum(noisy - _excess(noisy, total), 0.0)
+    whole = np.floor(near)
+    missing = total - int(whole.sum())
+    order = np.argsort(whole - near, kind="stable")  # the largest remainders first
+    whole[order[: max(missing, 0)]] += 1
+    return whole
+
+
+def _excess(noisy: Doubles, total: int) -> float:
+    """Return what to take off each number so that those that stay above 0 have the total."""
+    sizes = np.sort(noisy)[::-1]
+    off = (np.cumsum(sizes) - total) / np.arange(1, sizes.size + 1)
+    above = np.flatnonzero(sizes > off)
+    return float(off[above[-1]]) if above.size else float(sizes[0])
+
+
+Draw: TypeAlias = "Noisy | Span | Picked"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The groups of an answer and one draw for each release; nothing exact is left in it.
+
+    Guarantee: that of the plan.
+    """
+
+    plan: Plan
+    options: Options
+    groups: Groups
+    draws: tuple[Draw, ...]
+
+    def measure(self, index: int, level: Fraction) -> Span | Picked:
+        """Return a measure for every group, each of its events held with a confidence."""
+        formula, measure = self.plan.formulas[index], self.plan.query.measures[index]
+        draws = [self._draw(at, level) for at in formula.places]
+        if isinstance(draws[0], Picked):
+            return draws[0]
+        span = formula.value(*(draw for draw in draws if isinstance(draw, Span)))
+        if measure.range is not None and isinstance(release_of(self.plan, index), Ranked):
+            span = span.clip(down(measure.range.low), up(measure.range.high))
+        return shown(
+            span,
+            self.options,
+            whole=self.type_of(index) is Type.INTEGER,
+            count=measure.kind in COUNTS,
+            fine=is_fine(self.plan, index),
+        )
+
+    def diagnostic(self, place: int) -> Span:
+        """Return a count that was released besides, as it is shown."""
+        release, span = self.plan.releases[place], self._draw(place, self.plan.confidence)
+        if isinstance(span, Picked):
+            raise TypeError("a choice is no number")
+        fine = isinstance(release, Added) and release.is_fine
+        return shown(span, self.options, whole=True, count=False, fine=fine)
+
+    def by_group(self, place: int) -> bool:
+        """Tell whether a release has a number for each of several groups."""
+        release = self.plan.releases[place]
+        return bool(self.plan.query.keys) and not isinstance(release.part, Crowded)
+
+    def type_of(self, index: int) -> Type:
+        """Return the type of a measure: counts are whole, others are as the question has them."""
+        return measure_type(self.plan, index)
+
+    def _draw(self, place: int, level: Fraction) -> Span | Picked:
+        draw = self.draws[place]
+        return draw.span(level) if isinstance(draw, Noisy) else draw
+
+
+# Columns. ----------------------------------------------------------------------------------------
 
 
 def columns_of(drawn: Drawn) -> tuple[Column, ...]:
@@ -108,14 +231,12 @@ def _diagnostics(drawn: Drawn) -> list[Column]:
     ]
 
 
-def _ends(near: Near) -> tuple[End, End]:
+def _ends(number: Uncertain) -> tuple[End, End]:
     """Return the interval of a number, widened if the rounded value lies outside."""
-    if near.interval is None or not isinstance(near.value, int | float):
+    interval, value = number.interval, number.value
+    if interval is None or not isinstance(value, int | float) or not math.isfinite(value):
         return None, None
-    value = near.value
-    if not math.isfinite(value):
-        return None, None
-    low, high = min(near.interval[0], Fraction(value)), max(near.interval[1], Fraction(value))
+    low, high = min(interval.low, Fraction(value)), max(interval.high, Fraction(value))
     return _end(down(low)), _end(up(high))
 
 
@@ -199,21 +320,21 @@ def _binned(drawn: Drawn, scalar: PostScalar) -> Key | None:
     return None
 
 
-def _evaluate(drawn: Drawn, scalar: PostScalar, level: Fraction) -> list[Near]:
+def _evaluate(drawn: Drawn, scalar: PostScalar, level: Fraction) -> list[Uncertain]:
     """Return an expression for every group."""
-    found = {at: _nears(drawn.measure(at, level)) for at in measures_in(scalar)}
+    found = {at: _uncertain(drawn.measure(at, level)) for at in measures_in(scalar)}
     value = _compiled(drawn, scalar, found)
     return [value(row) for row in range(len(drawn.groups.keys))]
 
 
-def _nears(found: Span | Picked) -> list[Near]:
+def _uncertain(found: Span | Picked) -> list[Uncertain]:
     if isinstance(found, Picked):
-        return [Near(values[0] if len(values) == 1 else None) for values in found.values]
+        return [Uncertain(values[0] if len(values) == 1 else None) for values in found.values]
     columns = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
-    return [Near(value, ends=(Fraction(low), Fraction(high))) for value, low, high in columns]
+    return [Uncertain(value, Range(Fraction(low), Fraction(high))) for value, low, high in columns]
 
 
-def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int], Near]:
+def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int], Uncertain]:
     """Return what gives the expression for a group."""
     key = _binned(drawn, scalar)
     if key is not None:
@@ -232,7 +353,7 @@ def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int],
             assert_never(scalar)
 
 
-def _bin_end(drawn: Drawn, scalar: PostScalar, key: Key) -> Callable[[int], Near]:
+def _bin_end(drawn: Drawn, scalar: PostScalar, key: Key) -> Callable[[int], Uncertain]:
     """Return what gives an end of the bin of a group: the lower one for the key itself."""
     side = _BIN_ENDS[scalar.operation] if isinstance(scalar, PostCall) else 0
     index, edges = drawn.plan.query.keys.index(key), _Bin.of(key)

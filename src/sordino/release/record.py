@@ -11,11 +11,10 @@ from typing import Any, assert_never
 from sordino import __version__
 from sordino.answer.answer import Facts
 from sordino.plan.ask import Options
-from sordino.plan.bounded import Ranks, Votes
-from sordino.plan.intervals import choice_rule
+from sordino.plan.bounded import is_discovered
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.privacy.loss import loss_to_json
-from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
+from sordino.query.tree import tables_in
 
 
 def facts_of(plan: Plan, options: Options) -> Facts:
@@ -26,19 +25,19 @@ def facts_of(plan: Plan, options: Options) -> Facts:
         "date": today().isoformat(),
         "question": plan.query.sql,
         "fingerprint": plan.fingerprint,
-        "tables": sorted(private_tables(plan.query.rows)),
+        "tables": sorted(tables_in(plan.query.rows)),
         "unit": plan.people,
         "neighbours": "add_remove",
         "protects": "one unit with all its rows, added or removed",
         "epsilon": None if plan.epsilon is None else str(plan.epsilon),
         "delta_for_keys": str(plan.slack),
         "loss": loss_to_json(plan.loss),
-        "releases": [_release(plan, release) for release in plan.releases],
+        "releases": [_release(release) for release in plan.releases],
         "keys": [
             {
                 "title": key.title,
                 "type": key.type.value,
-                "rule": "discovered" if key.domain is None and key.bins is None else "declared",
+                "rule": "discovered" if is_discovered(key) else "declared",
                 "other": key.other is not None,
             }
             for key in plan.query.keys
@@ -59,21 +58,7 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def private_tables(rows: Rows) -> set[str]:
-    """Return the names of the private tables that rows come from."""
-    match rows:
-        case Scan(table=table):
-            return {table}
-        case JoinUnit(rows=inner, other=other):
-            return private_tables(inner) | private_tables(other)
-        case Where() | Derive() | JoinPublic() | PerUnit() | Window():
-            return private_tables(rows.rows)
-        case _:
-            assert_never(rows)
-
-
-def _release(plan: Plan, release: Release) -> dict[str, Any]:
-    part = plan.bounded.parts[release.part]
+def _release(release: Release) -> dict[str, Any]:
     match release:
         case Added():
             return {
@@ -82,25 +67,21 @@ def _release(plan: Plan, release: Release) -> dict[str, Any]:
                 "step": str(release.step),
             }
         case Ranked():
-            if not isinstance(part, Ranks):
-                raise TypeError("quantiles are drawn from ranks")
             return {
                 "kind": "quantile",
                 "mechanism": release.mechanism,
                 "quantile": _written(release.quantile),
                 "toward": release.toward,
-                "buckets": part.buckets,
+                "buckets": release.part.buckets,
                 "epsilon": str(release.epsilon_value),
                 "epsilon_of_each_end": str(release.epsilon_end),
                 "most_weight_of_a_unit": release.weight,
             }
         case Chosen():
-            if not isinstance(part, Votes):
-                raise TypeError("candidates are chosen by votes")
             return {
                 "kind": "choice",
-                "mechanism": repr(choice_rule(release, len(part.domain))),
-                "candidates": len(part.domain),
+                "mechanism": repr(release.rule),
+                "candidates": len(release.part.domain),
             }
         case _:
             assert_never(release)

@@ -24,7 +24,8 @@ from sordino.release.key import KEY
 from sordino.sql.parse import parse
 
 Group: TypeAlias = "tuple[Value, ...]"
-Exact: TypeAlias = "tuple[dict[Group, tuple[int, ...]], ...]"  # for each part; v ends the group
+Counted: TypeAlias = "dict[Group, tuple[int, ...]]"  # the integers of a part; v ends the group
+Exact: TypeAlias = "tuple[Counted, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def unpaid(prepared: Prepared) -> Receipt:
     )
 
 
-def by_group(table: Any) -> dict[Group, tuple[int, ...]]:
+def by_group(table: Any) -> Counted:
     """Return the integers of an Arrow table by its keys, and by v if it has that column.
 
     Guarantee: none; exact values, for invented data only.

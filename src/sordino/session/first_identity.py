@@ -18,8 +18,9 @@ from typing import Any
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.numbers.rational import written
-from sordino.plan import bounded, plan
+from sordino.plan import aggregates, bounded, plan
 from sordino.plan.ask import Options
+from sordino.plan.encoding import field_of
 from sordino.privacy.loss import Loss, loss_to_json
 from sordino.query import tree
 from sordino.query.types import Range, Type
@@ -64,9 +65,9 @@ _RECORDS: dict[type, tuple[str, tuple[str, ...]]] = {
          "mechanism"),
     ),
     plan.Chosen: ("Chosen", ("part", "many", "epsilon", "weight", "mechanism")),
-    plan.Direct: ("Direct", ("release",)),
-    plan.Mean: ("Mean", ("total", "count", "offset", "low", "high")),
-    plan.Spread: ("Spread", ("total", "square", "count", "low", "high", "root")),
+    aggregates.Direct: ("Direct", ("release",)),
+    aggregates.Mean: ("Mean", ("total", "count", "offset", "low", "high")),
+    aggregates.Spread: ("Spread", ("total", "square", "count", "low", "high", "root")),
     plan.Plan: (
         "Plan",
         ("query", "bounded", "people", "releases", "formulas", "keys", "diagnostics", "loss",
@@ -94,7 +95,7 @@ class _NewerError(Exception):
 def first_identity(asked: plan.Plan, options: Options) -> str | None:
     """Return what an answer was found by in version 1; None if it knew no such question."""
     try:
-        text = _text(asked, {})
+        text = _text(asked, {}, asked.bounded.parts)
     except _NewerError:
         return None
     fingerprint = sha256(f"plan 1\n{text}".encode()).hexdigest()
@@ -102,20 +103,21 @@ def first_identity(asked: plan.Plan, options: Options) -> str | None:
     return sha256(f"{fingerprint} {shown}".encode()).hexdigest()
 
 
-def _text(value: object, held: dict[int, str]) -> str:
+def _text(value: object, held: dict[int, str], inside: tuple[bounded.Part, ...]) -> str:
     """Return the text of a value; ``held`` has that of records that stand in it several times."""
     kind = type(value)
     if kind in _RECORDS:
         if id(value) not in held:
             name, fields = _RECORDS[kind]
-            parts = (
-                f"{field}={_text('' if (kind, field) in _EMPTY else getattr(value, field), held)}"
-                for field in fields
-            )
+            parts = []
+            for field in fields:
+                empty = (kind, field) in _EMPTY
+                text = _text("" if empty else field_of(value, field, inside), held, inside)
+                parts.append(f"{field}={text}")
             held[id(value)] = f"{name}({', '.join(parts)})"
         return held[id(value)]
     if isinstance(value, tuple):
-        items = [_text(item, held) for item in value]
+        items = [_text(item, held, inside) for item in value]
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
     if isinstance(value, StrEnum):
         return f"<{_KINDS[kind]}.{value.value.upper()}: {value.value!r}>"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from sordino.catalog.model import Catalog
 from sordino.plan.encoding import digest
 from sordino.plan.plan import Plan
+from sordino.query.tree import tables_in
 from sordino.release import Options
-from sordino.release.record import private_tables
 
 
 def asked_of(plan: Plan, options: Options) -> str:
@@ -18,7 +18,7 @@ def asked_of(plan: Plan, options: Options) -> str:
 def tables_of(plan: Plan, catalog: Catalog) -> set[str]:
     """Return the tables an answer depends on: its own, those above them, and all public ones."""
     found = {table.name for table in catalog.tables if table.public}
-    above = list(private_tables(plan.query.rows))
+    above = list(tables_in(plan.query.rows))
     while above:
         name = above.pop()
         found.add(name)

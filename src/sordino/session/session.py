@@ -23,8 +23,8 @@ from sordino.numbers.rational import Number, confidence_level, positive
 from sordino.plan.allocate import plan_question
 from sordino.plan.bounded import Votes
 from sordino.plan.explain import Explanation, explain
+from sordino.plan.limits import check_size
 from sordino.plan.plan import Plan
-from sordino.plan.size import check_size
 from sordino.plan.within import plan_within
 from sordino.query.tree import Query
 from sordino.query.types import Value

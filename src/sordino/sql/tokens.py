@@ -17,6 +17,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from sordino.errors import QueryError, Span
+from sordino.query.aggregates import FUNCTIONS
 from sordino.query.operations import OPERATIONS
 from sordino.sql.refusals import refusal
 
@@ -54,22 +55,9 @@ _END_OF_LIST = (
 
 # How many values a function takes, where the parser would not say, or would say it badly.
 _FUNCTIONS = [function for row in OPERATIONS.values() for function in row.sql.functions]
-_TAKES: dict[str, tuple[int, ...]] = {
-    **{function.name: function.takes for function in _FUNCTIONS if function.takes},
-    **dict.fromkeys(("sum", "avg", "mean", "min", "max", "median", "mode", "count"), (1,)),
-    **dict.fromkeys(("variance", "var_pop", "var_samp", "count_if", "countif"), (1,)),
-    **dict.fromkeys(("stddev", "stddev_pop", "stddev_samp", "percentile_cont"), (1,)),
-    **dict.fromkeys(("quantile", "quantile_cont", "top", "histogram"), (2,)),
-}
-_WRITE = {
-    **{function.name: f"write {function.example}" for function in _FUNCTIONS if function.example},
-    "quantile": "write QUANTILE(x, 0.5), and one QUANTILE for each share",
-    "quantile_cont": "write QUANTILE_CONT(x, 0.5), and one for each share",
-    "percentile_cont": "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x), one for each share",
-    "count": "write COUNT(*), or COUNT(x) for each x",
-    "top": "write TOP(3, x)",
-    "histogram": "write HISTOGRAM(x, 10)",
-}
+_FUNCTIONS += FUNCTIONS
+_TAKES = {function.name: function.takes for function in _FUNCTIONS if function.takes}
+_WRITE = {function.name: f"write {function.example}" for function in _FUNCTIONS if function.example}
 _NUMBERS = ("no value", "one value", "two values", "three values")
 
 

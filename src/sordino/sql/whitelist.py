@@ -14,6 +14,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from sordino.errors import QueryError, Span
+from sordino.query.aggregates import AGGREGATES, FUNCTIONS
 from sordino.query.operations import OPERATIONS
 from sordino.sql.refusals import refusal, span_of
 from sordino.sql.tokens import Words
@@ -24,12 +25,8 @@ NODES = 2_000
 NodeType: TypeAlias = "type[exp.Expr]"
 
 # Functions that the parser has no node for.
-ANONYMOUS = frozenset({"top", "histogram", "countif"}) | {
-    function.name
-    for row in OPERATIONS.values()
-    for function in row.sql.functions
-    if function.unknown
-}
+_FUNCTIONS = [function for row in OPERATIONS.values() for function in row.sql.functions]
+ANONYMOUS = frozenset(f.name for f in (*_FUNCTIONS, *FUNCTIONS) if f.unknown)
 
 _THIS = ("this",)
 _PAIR = ("this", "expression")
@@ -64,29 +61,15 @@ ALLOWED: dict[NodeType, tuple[str, ...]] = {
     exp.Var: _THIS,
     exp.DataType: ("this",),
     exp.Anonymous: _MANY,
-    exp.Count: ("this", "big_int"),
-    exp.CountIf: _THIS,
-    exp.Distinct: ("expressions",),
-    exp.Sum: _THIS,
-    exp.Avg: _THIS,
-    exp.Min: _THIS,
-    exp.Max: _THIS,
-    exp.Variance: _THIS,
-    exp.VariancePop: _THIS,
-    exp.Stddev: _THIS,
-    exp.StddevPop: _THIS,
-    exp.StddevSamp: _THIS,
-    exp.Median: _THIS,
-    exp.Quantile: ("this", "quantile"),
-    exp.PercentileCont: _PAIR,
-    exp.WithinGroup: _PAIR,
-    exp.Mode: _THIS,
     exp.Filter: _PAIR,
     exp.Window: ("this", "partition_by", "over"),
     **{
         getattr(exp, node): arguments
-        for row in OPERATIONS.values()
-        for node, arguments in row.sql.nodes.items()
+        for nodes in (
+            *(row.sql.nodes for row in OPERATIONS.values()),
+            *(row.nodes for row in AGGREGATES.values()),
+        )
+        for node, arguments in nodes.items()
     },
 }
 

@@ -11,11 +11,7 @@ from unittest import mock
 import numpy as np
 
 from sordino.plan.plan import Added
-from sordino.release import choices as chosen
-from sordino.release import choices as ranked
-from sordino.release import door
-from sordino.release import draw as groups
-from sordino.release import draw as noise
+from sordino.release import door, draw
 from tests.attack.mutants.rewrite import rewritten
 
 Mutant = Callable[[], AbstractContextManager[Any]]
@@ -28,12 +24,12 @@ def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
 @contextmanager
 def _exact_counts() -> Iterator[None]:
     """Leave counts of rows as they are, so that means are divided by true counts."""
-    plain = noise.add_noise
+    plain = draw.add_noise
 
     def changed(release: Added, exact: Any) -> Any:
         noisy = plain(release, exact)
         counts = release.step.numerator == 1 and release.step.denominator == 2**16
-        return noise.Noisy(release, exact) if counts else noisy
+        return draw.Noisy(release, exact) if counts else noisy
 
     with mock.patch.object(door, "add_noise", changed):
         yield
@@ -42,11 +38,11 @@ def _exact_counts() -> Iterator[None]:
 @contextmanager
 def _exact_zeros() -> Iterator[None]:
     """Fill groups that nobody has with 0 and no noise."""
-    plain = noise.add_noise
+    plain = draw.add_noise
 
     def changed(release: Added, exact: Any) -> Any:
         noisy = plain(release, exact)
-        return noise.Noisy(release, np.where(exact == 0, exact, noisy.steps))
+        return draw.Noisy(release, np.where(exact == 0, exact, noisy.steps))
 
     with mock.patch.object(door, "add_noise", changed):
         yield
@@ -55,7 +51,7 @@ def _exact_zeros() -> Iterator[None]:
 @contextmanager
 def _drawn_twice() -> Iterator[None]:
     """Draw noise twice and take the smaller."""
-    plain = noise.add_noise
+    plain = draw.add_noise
 
     def changed(release: Added, exact: Any) -> Any:
         one, other = plain(release, exact), plain(release, exact)
@@ -81,17 +77,17 @@ NOISY: dict[str, Mutant] = {
         "        groups = Groups(order, {k: at for at, k in enumerate(order)})",
     ),
     "noise is drawn twice": _drawn_twice,
-    "all keys are told": _of(groups.discovered, _KEPT, "np.arange(len(counts))"),
+    "all keys are told": _of(draw.discovered, _KEPT, "np.arange(len(counts))"),
     "keys pass a threshold without noise": _of(
-        groups.discovered, _KEPT, "np.flatnonzero(np.array(counts, dtype=np.int64) > 1)"
+        draw.discovered, _KEPT, "np.flatnonzero(np.array(counts, dtype=np.int64) > 1)"
     ),
     "the quantile is exact": _of(
-        ranked._draw,
+        draw._draw,
         "int(rule.release(pile.buckets, pile.counts)[0])",
         "int(pile.buckets.max(initial=0))",
     ),
     "the mode is exact": _of(
-        chosen.draw_choices, "found = rule.release(scores)", "found = [int(scores.argmax())]"
+        draw.draw_choices, "found = rule.release(scores)", "found = [int(scores.argmax())]"
     ),
     "notes tell how many groups there are": _of(
         door._logged,

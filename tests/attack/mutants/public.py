@@ -11,9 +11,12 @@ from typing import Any
 from unittest import mock
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan import allocate, limits, split
+from sordino.plan import allocate, limits
 from sordino.plan import bounded as shifts
 from sordino.plan.bounded import Bounded, Total
+from sordino.plan.plan import Ranked
+from sordino.privacy import losses
+from sordino.privacy.loss import Loss
 from sordino.sql.bind import joins as bind_joins
 from sordino.sql.bind import rows as bind_rows
 from sordino.sql.bind import units as bind_units
@@ -29,7 +32,7 @@ def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
 @contextmanager
 def _unsplit() -> Iterator[None]:
     """Give the whole price to everything."""
-    plain = split.share_out
+    plain = allocate.share_out
 
     def whole(outline: Any, total: Fraction, **options: Any) -> Mapping[Any, Fraction]:
         return dict.fromkeys(plain(outline, total, **options), total)
@@ -50,6 +53,11 @@ def _sized_statement() -> Iterator[None]:
 
     with mock.patch.object(DuckdbEngine, "_compile", changed):
         yield
+
+
+def _loss_of_the_point(release: Ranked) -> Loss:
+    draw = losses.pure if release.mechanism == "permute_and_flip" else losses.exponential
+    return draw(epsilon=release.epsilon_value)
 
 
 _ROWS = "catalog.tables[0].source.table.num_rows"
@@ -86,8 +94,8 @@ PUBLIC: dict[str, Mutant] = {
     "epsilon is not split": _unsplit,
     "equal noise is charged once": _of(
         allocate.loss_of,
-        "[_loss(release) for release in releases]",
-        "list({repr(getattr(r, 'mechanism', r)): _loss(r) for r in releases}.values())",
+        "[release.loss for release in releases]",
+        "list({repr(getattr(r, 'mechanism', r)): r.loss for r in releases}.values())",
     ),
     "selecting keys is not charged": _of(allocate.loss_of, "if keys is not None:", "if False:"),
     "the slack is not charged": _of(
@@ -98,9 +106,8 @@ PUBLIC: dict[str, Mutant] = {
     "keys are selected for one group": _of(
         allocate._Work.keys, "selection(share, slack, groups,", "selection(share, slack, 1,"
     ),
-    "only the point of a quantile is charged": _of(
-        allocate._loss, "draw(epsilon=release.epsilon_value) + release.ends * ends",
-        "draw(epsilon=release.epsilon_value)",
+    "only the point of a quantile is charged": lambda: mock.patch.object(
+        Ranked, "loss", property(_loss_of_the_point)
     ),
     "the price depends on the data": _of(
         allocate.plan_question,

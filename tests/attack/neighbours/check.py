@@ -113,8 +113,9 @@ def exact_faults(prepared: Prepared, fewer: Exact, more: Exact) -> Iterator[str]
         return
     for release, shift in zip(plan.releases, prepared.shifts, strict=True):
         column = release.column if isinstance(release, Added) else 0
-        moved = differences(fewer[release.part], more[release.part], column)
-        what = type(plan.bounded.parts[release.part]).__name__
+        place = plan.bounded.parts.index(release.part)
+        moved = differences(fewer[place], more[place], column)
+        what = type(release.part).__name__
         yield from (f"{what}: {fault}" for fault in _beyond(moved, shift))
         match release:
             case Added():
@@ -165,7 +166,7 @@ def _weight_faults(release: Ranked | Chosen, plan: Plan, moved: list[int]) -> It
     if any(d < 0 for d in moved):
         yield "a unit that comes takes weight away"
     wanted = Ranks if isinstance(release, Ranked) else Votes
-    if not isinstance(plan.bounded.parts[release.part], wanted):
+    if not isinstance(release.part, wanted) or release.part not in plan.bounded.parts:
         yield "ranks or votes are not where they are said to be"
 
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 from unittest import mock
 
@@ -27,6 +26,7 @@ from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
 from sordino.plan.bounded import Cells, UnitCount
 from sordino.plan.plan import Chosen, Plan, Ranked
 from sordino.release.door import release
+from sordino.release.rehearsal import unpaid
 from tests.support.trace import Prepared, unsealed
 
 _HUGE, _APART = 2**200, 2**192  # exact numbers vanish beside them even as doubles
@@ -85,7 +85,7 @@ def drowned() -> Iterator[Drowned]:
 
 def release_faults(engine: DuckdbEngine, prepared: Prepared, *, salt: int) -> Iterator[str]:
     """Tell what of an answer shows the data in spite of the noise."""
-    receipt = _receipt(prepared)
+    receipt = unpaid(prepared)
     tables = unsealed(engine.run(prepared.plan.bounded, receipt, salt=salt))
     if prepared.plan.keys is not None:
         yield from _key_faults(prepared.plan, tables, receipt)
@@ -159,17 +159,3 @@ def _key_faults(plan: Plan, tables: tuple[Any, ...], receipt: Receipt) -> Iterat
     quiet = replace(plan, query=replace(plan.query, post=replace(plan.query.post, having=None)))
     if any(len(c.values) for c in release(quiet, Sealed(kept), receipt).columns):
         yield "a key is told that hardly anybody has"
-
-
-def _receipt(prepared: Prepared) -> Receipt:
-    return Receipt(
-        number=1,
-        people=prepared.plan.people,
-        price=prepared.price,
-        slack=prepared.slack,
-        left=prepared.price,
-        slack_left=Fraction(0),
-        plan=prepared.plan.fingerprint,
-        head="0" * 64,
-        who="owner",
-    )

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from sordino.errors import MissingBound
 from sordino.mechanisms import Gaussian, Laplace
+from sordino.plan.aggregates import Direct, Mean, Spread
 from sordino.plan.allocate import allocate, fingerprint_of, plan_question
 from sordino.plan.bound import bound
-from sordino.plan.bounded import column_shift
+from sordino.plan.bounded import Cells, RowCount, column_shift
 from sordino.plan.intervals import expected
-from sordino.plan.plan import Added, Chosen, Direct, Mean, Plan, Ranked, Spread
+from sordino.plan.plan import Added, Chosen, Plan, Ranked
 from sordino.privacy import losses
 from sordino.query.tree import Key, Kind, Measure
 from tests.unit.plan.questions import (
@@ -157,9 +158,8 @@ def test_the_split_beats_an_even_one() -> None:
 
 def test_one_column_gets_everything() -> None:
     plan = plan_question(question([COUNT]), catalog(rows=4), epsilon=0.5)
-    assert plan.releases == (
-        Added(0, 0, Laplace(sensitivity=4 << 16, epsilon=0.5), Fraction(1, 2**16)),
-    )
+    noise = Laplace(sensitivity=4 << 16, epsilon=0.5)
+    assert plan.releases == (Added(Cells((RowCount(),)), 0, noise, Fraction(1, 2**16)),)
     noisy = plan_question(question([COUNT]), catalog(rho=True, rows=4), rho=0.5).releases[0]
     assert isinstance(noisy, Added)
     assert isinstance(noisy.mechanism, Gaussian)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from sordino.errors import MissingBound
-from sordino.plan.bound import bound, is_there
+from sordino.plan.aggregates import Direct, Mean, Rank, Spread, Tally, Target, Vote, is_there
+from sordino.plan.bound import Outline, bound
 from sordino.plan.bounded import Cells, Crowded, Distinct, Ranks, RowCount, Total, UnitCount, Votes
-from sordino.plan.outline import Average, Deviation, OneOf, Outline, Place, Rank, Vote
 from sordino.query.tree import Call, Field, Kind, Literal, Measure, Scalar
 from sordino.query.types import Type
 from tests.fixtures.hospital import DISEASES, between
@@ -40,6 +40,12 @@ def outlined(*measures: Measure, **how: object) -> Outline:
     return bound(question(measures), catalog(), **how)  # type: ignore[arg-type]
 
 
+def released(outline: Outline, measure: int) -> Target:
+    formula = outline.formulas[measure]
+    assert isinstance(formula, Direct)
+    return outline.targets[formula.release]
+
+
 def statistics(outline: Outline) -> tuple[object, ...]:
     first = outline.bounded.parts[0]
     assert isinstance(first, Cells)
@@ -52,11 +58,15 @@ def test_avg_takes_the_total_of_sum_and_one_count() -> None:
     assert isinstance(total, Total)
     assert total.offset == 0
     assert count == RowCount(COST)
-    average = outline.recipes[1]
-    assert isinstance(average, Average)
-    assert (average.total, average.count) == (Place(0, 0), Place(0, 1))
+    average, cells = outline.formulas[1], outline.bounded.parts[0]
+    assert isinstance(average, Mean)
+    assert isinstance(cells, Cells)
+    assert [outline.targets[at] for at in (average.total, average.count)] == [
+        Tally(cells, 0),
+        Tally(cells, 1),
+    ]
     assert average.offset == 0
-    assert outline.recipes[2] == OneOf(Place(0, 1))
+    assert released(outline, 2) == Tally(cells, 1)
 
 
 def test_avg_alone_moves_half_as_far_around_the_middle() -> None:
@@ -88,10 +98,10 @@ def test_variance_and_avg_share_the_total_and_the_middle() -> None:
     assert (total.power, square.power) == (1, 2)
     assert (total.offset, total.exponent) == (square.offset, square.exponent) == (60, 0)
     assert count == RowCount(AGE)
-    spread, root, average = outline.recipes
-    assert isinstance(spread, Deviation)
-    assert isinstance(root, Deviation)
-    assert isinstance(average, Average)
+    spread, root, average = outline.formulas
+    assert isinstance(spread, Spread)
+    assert isinstance(root, Spread)
+    assert isinstance(average, Mean)
     assert (spread.root, root.root) == (False, True)
     assert average.total == spread.total
     assert average.offset == 60
@@ -124,21 +134,32 @@ def test_what_is_never_missing_is_counted_with_all_rows() -> None:
     assert [s for s in statistics(outline) if isinstance(s, RowCount)] == [RowCount()]
 
 
-def test_every_kind_has_its_part_and_recipe() -> None:
+def test_every_kind_has_its_part_and_target() -> None:
     outline = bound(question(EVERYTHING, DECLARED), catalog())
     kinds = [type(part) for part in outline.bounded.parts]
     assert kinds == [Cells, Ranks, Votes, Distinct]
-    made = dict(zip(EVERYTHING, outline.recipes, strict=True))
-    assert made[MEDIAN] == Rank(1, Fraction(1, 2), None)
-    assert made[LEAST] == Rank(1, None, 0)
-    assert (made[MODE], made[TOP]) == (Vote(2, None), Vote(2, 2))
-    assert made[DISTINCT] == OneOf(Place(3, 0))
-    assert made[COUNT] == OneOf(Place(0, 0))
+    cells, ranks, votes, distinct = outline.bounded.parts
+    assert isinstance(cells, Cells)
+    assert isinstance(ranks, Ranks)
+    assert isinstance(votes, Votes)
+    assert isinstance(distinct, Distinct)
+    expected: dict[Measure, Target] = {
+        MEDIAN: Rank(ranks, Fraction(1, 2), None),
+        LEAST: Rank(ranks, None, 0),
+        MODE: Vote(votes, None),
+        TOP: Vote(votes, 2),
+        DISTINCT: Tally(distinct, 0),
+        COUNT: Tally(cells, 0),
+    }
+    for measure, target in expected.items():
+        assert released(outline, EVERYTHING.index(measure)) == target
 
 
 def test_a_list_is_no_longer_than_its_candidates() -> None:
     long = replace(TOP, count=50)
-    assert outlined(long).recipes == (Vote(0, len(DISEASES)),)
+    target = released(outlined(long), 0)
+    assert isinstance(target, Vote)
+    assert target.many == len(DISEASES)
 
 
 def test_units_are_counted_whenever_keys_are_discovered() -> None:
@@ -159,7 +180,9 @@ def test_diagnostics_count_rows_beyond_the_range_and_crowded_units() -> None:
         "rows, weighed, with cost outside 0 to 5,000",
         "patients with more rows than count in full",
     ]
-    outside = statistics(outline)[outline.diagnostics[0][1].column]
+    tally = outline.targets[outline.diagnostics[0][1]]
+    assert isinstance(tally, Tally)
+    outside = statistics(outline)[tally.column]
     assert isinstance(outside, RowCount)
     assert isinstance(outside.argument, Call)
     assert outside.argument.operation == "case"

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import pytest
 
+from sordino.plan.aggregates import Mean
 from sordino.plan.allocate import plan_question
 from sordino.plan.intervals import expected, is_noisy
-from sordino.plan.plan import Added, Mean, Plan
+from sordino.plan.plan import Added, Plan
 from sordino.query.tree import (
     KeyRef,
     Kind,

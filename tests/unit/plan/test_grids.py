@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.plan.bound import MOST_BUCKETS, bits_for, buckets_for, grid_for
+from sordino.plan.aggregates import MOST_BUCKETS, bits_for, buckets_for, grid_for
 from sordino.plan.bounded import Shares
 from sordino.query.types import Range
 

@@ -101,13 +101,13 @@ def test_every_part_has_a_shift_and_a_step() -> None:
         Crowded(),
     )
     bounded = Bounded(VISITS, (DECLARED,), Shares(rows=4, groups=2), parts)
-    assert column_shift(bounded, 0, 2).l1 == 2
-    assert column_shift(bounded, 1, 0).l1 == column_shift(bounded, 1, 0).linf == 5
-    assert column_shift(bounded, 2, 0).l1 == column_shift(bounded, 3, 0).l1 == 4 * 256
-    assert column_shift(bounded, 4, 0).l1 == 1
-    assert column_step(bounded, 0, 0) == Fraction(1, 2**16)
-    assert column_step(bounded, 0, 1) == Fraction(1, 2**22)
-    assert column_step(bounded, 0, 2) == column_step(bounded, 1, 0) == 1
+    assert column_shift(bounded, parts[0], 2).l1 == 2
+    assert column_shift(bounded, parts[1], 0).l1 == column_shift(bounded, parts[1], 0).linf == 5
+    assert column_shift(bounded, parts[2], 0).l1 == column_shift(bounded, parts[3], 0).l1 == 4 * 256
+    assert column_shift(bounded, parts[4], 0).l1 == 1
+    assert column_step(bounded, parts[0], 0) == Fraction(1, 2**16)
+    assert column_step(bounded, parts[0], 1) == Fraction(1, 2**22)
+    assert column_step(bounded, parts[0], 2) == column_step(bounded, parts[1], 0) == 1
 
 
 def test_coarse_weights_are_those_of_all_groups_together() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import sordino as so
 from sordino.answer.codec import to_bytes
 from sordino.errors import Unsupported
-from sordino.plan import size
-from sordino.plan.size import LARGEST, stored_size
+from sordino.plan import limits
+from sordino.plan.limits import LARGEST_ANSWER, stored_size
 
 ROWS = pa.table({"ward": ["a", "b"] * 20, "age": [30, 40] * 20, "day": [1, 2] * 20})
 NARROW = 4_000  # bytes that an answer takes besides its rows
@@ -83,7 +83,7 @@ def test_what_would_be_too_large_is_refused_before_the_charge() -> None:
 def test_a_plan_that_was_made_elsewhere_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with session(["a", "b"], 2) as data:
         plan = data.plan(WIDE, epsilon=1)
-        monkeypatch.setattr(size, "LARGEST", 100)
+        monkeypatch.setattr(limits, "LARGEST_ANSWER", 100)
         with pytest.raises(Unsupported, match="the most"):
             data.answer(plan)
         assert data.ledger.heads() == ()
@@ -103,4 +103,4 @@ def test_how_many_keys_are_discovered_is_not_foreseen() -> None:
         assert stored_size(plan.query) is None
         assert plan.keys is not None
         assert plan.keys.count_for(Fraction(1, 2)) > 10
-    assert LARGEST == 64_000_000
+    assert LARGEST_ANSWER == 64_000_000

@@ -8,18 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.plan.bound import bound
-from sordino.plan.outline import OneOf, Place
-from sordino.plan.split import (
+from sordino.plan.aggregates import Rank
+from sordino.plan.allocate import (
     DIAGNOSTIC_SHARE,
     Ends,
     Item,
     Keys,
-    Value,
     divide,
     errors_of,
     share_out,
 )
+from sordino.plan.bound import Outline, bound
 from tests.unit.plan.questions import (
     AVG,
     COUNT,
@@ -38,7 +37,12 @@ TOTALS = st.fractions(Fraction(1, 1000), 100, max_denominator=1000)
 
 
 def as_items(errors: list[float]) -> dict[Item, float]:
-    return {Place(0, at): error for at, error in enumerate(errors)}
+    return dict(enumerate(errors))
+
+
+def only(outline: Outline, measure: int) -> Item:
+    (place,) = outline.formulas[measure].places
+    return place
 
 
 @given(ERRORS, TOTALS, st.booleans())
@@ -63,7 +67,7 @@ def test_no_other_split_has_a_smaller_sum_of_errors(
 
 
 def test_what_needs_four_times_as_much_gets_twice_the_epsilon() -> None:
-    one, other = Place(0, 0), Place(0, 1)
+    one, other = 0, 1
     shares = divide({one: 4.0, other: 1.0}, Fraction(3), rho=False)
     assert shares[one] == 2
     assert shares[other] == 1
@@ -78,25 +82,22 @@ def test_a_shared_column_gets_what_all_its_measures_need(rho: bool) -> None:
     alone = bound(question([SUM]), catalog())
     first = errors_of(both, rho=rho, confidence=0.95)
     second = errors_of(alone, rho=rho, confidence=0.95)
-    assert first[Place(0, 0)] == pytest.approx(2 * second[Place(0, 0)])
+    assert first[only(both, 0)] == pytest.approx(2 * second[only(alone, 0)])
 
 
 def test_units_by_group_weigh_as_many_times_as_one_unit_has_groups() -> None:
     outline = bound(question([UNITS, COUNT], DECLARED), catalog(rows=8))
     errors = errors_of(outline, rho=False, confidence=0.95)
-    units, rows = outline.recipes
-    assert isinstance(units, OneOf)
-    assert isinstance(rows, OneOf)
-    assert errors[units.place] == pytest.approx(4 * errors[rows.place])
+    assert errors[only(outline, 0)] == pytest.approx(4 * errors[only(outline, 1)])
 
 
 @pytest.mark.parametrize("rho", [False, True])
 def test_a_quantile_spends_two_fifths_on_its_value_and_the_rest_on_its_interval(rho: bool) -> None:
     outline = bound(question([MEDIAN]), catalog())
-    rank = outline.recipes[0]
+    assert isinstance(outline.targets[0], Rank)
     shares = share_out(outline, Fraction(1), rho=rho, confidence=0.95)
-    assert shares[Value(rank)] == Fraction(2, 5)  # type: ignore[arg-type]
-    assert shares[Ends(rank)] == Fraction(3, 5)  # type: ignore[arg-type]
+    assert shares[0] == Fraction(2, 5)
+    assert shares[Ends(0)] == Fraction(3, 5)
 
 
 @pytest.mark.parametrize("rho", [False, True])
@@ -122,6 +123,6 @@ def test_keys_are_paid_for_only_where_they_are_discovered() -> None:
 def test_diagnostics_take_a_tenth(rho: bool) -> None:
     outline = bound(question(EVERYTHING, DISCOVERED), catalog(), diagnostics=True)
     shares = share_out(outline, Fraction(2), rho=rho, confidence=0.95)
-    extra = sum(shares[place] for _, place in outline.diagnostics)
+    extra = sum(shares[at] for _, at in outline.diagnostics)
     assert extra == 2 * DIAGNOSTIC_SHARE
     assert sum(shares.values()) == 2

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from sordino.query.operations import OPERATIONS, doubtful
+from sordino.query.evaluate import doubtful
+from sordino.query.operations import OPERATIONS
 from sordino.query.types import Value
 
 

@@ -11,8 +11,9 @@ from sordino.engine.sealed import Sealed
 from sordino.ledger.receipt import Receipt
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.keys.selection import KeySelection
+from sordino.plan.aggregates import Direct, Formula
 from sordino.plan.bounded import Bounded, Cells, Part, RowCount, Shares, Statistic
-from sordino.plan.plan import Added, Direct, Formula, Plan, Release
+from sordino.plan.plan import Added, Plan, Release
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, Price
 from sordino.query.tree import (
@@ -36,6 +37,7 @@ AGE = Field("f2", Type.INTEGER, "age")
 WIDE = Range(Fraction(0), Fraction(120))
 CONFIDENCE = Fraction(95, 100)
 ALONE = Shares(rows=1, alone=True)
+ROWS = Cells((RowCount(),))
 
 RECEIPT = Receipt(
     number=7,
@@ -60,7 +62,7 @@ def make(
     keys: tuple[Key, ...] = (),
     measures: tuple[Measure, ...] = (Measure(Kind.COUNT),),
     outputs: tuple[Output, ...] | None = None,
-    parts: tuple[Part, ...] = (Cells((RowCount(),)),),
+    parts: tuple[Part, ...] = (ROWS,),
     releases: tuple[Release, ...] | None = None,
     formulas: tuple[Formula, ...] = (Direct(0),),
     shares: Shares = ALONE,
@@ -75,7 +77,9 @@ def make(
             *(Output(f"m{i}", MeasureRef(i, _type(m))) for i, m in enumerate(measures)),
         )
     if releases is None:
-        releases = (added(0, 0),)
+        releases = (added(0),)
+    first: Any = parts[0]  # of which a column is meant, unless another part is named
+    releases = tuple(r if r.part in parts else replace(r, part=first) for r in releases)
     query = Query(Scan("visits", ()), keys, measures, Post(outputs, **post), "SELECT ...")
     return Plan(
         query=query,
@@ -93,8 +97,8 @@ def make(
     )
 
 
-def added(part: int, column: int, *, step: Fraction = Fraction(1), scale: int = 2) -> Added:
-    return Added(part, column, Laplace(sensitivity=1, epsilon=Fraction(1, scale)), step)
+def added(column: int, *, step: Fraction = Fraction(1), scale: int = 2) -> Added:
+    return Added(ROWS, column, Laplace(sensitivity=1, epsilon=Fraction(1, scale)), step)
 
 
 def sealed(*tables: dict[str, Any] | pa.Table) -> Sealed[tuple[pa.Table, ...]]:

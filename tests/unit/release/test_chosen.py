@@ -5,9 +5,8 @@ import numpy as np
 
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, TopK
 from sordino.plan.bounded import Votes
-from sordino.plan.intervals import choice_rule, gap
 from sordino.plan.plan import Chosen
-from sordino.release.choices import Pile, draw_choices
+from sordino.release.draw import Pile, draw_choices
 from tests.unit.release.plans import DISEASE
 
 VOTES = Votes(DISEASE, ("flu", "cold", "asthma"))
@@ -19,38 +18,36 @@ def test_the_most_frequent_candidate_is_chosen_in_every_group() -> None:
         Pile(np.array([0, 2]), np.array([10, 10**6])),
         Pile(np.array([1]), np.array([10**6])),
     ]
-    found = draw_choices(Chosen(0, None, Fraction(1), 4), VOTES, held, LEVEL)
+    found = draw_choices(Chosen(VOTES, None, Fraction(1), 4), held, LEVEL)
     assert found.values == (("asthma",), ("cold",))
 
 
 def test_a_list_has_the_best_first() -> None:
     held = [Pile(np.array([0, 1, 2]), np.array([10**5, 1, 10**6]))]
-    found = draw_choices(Chosen(0, 2, Fraction(1), 4), VOTES, held, LEVEL)
+    found = draw_choices(Chosen(VOTES, 2, Fraction(1), 4), held, LEVEL)
     assert found.values == (("asthma", "flu"),)
 
 
 def test_a_group_without_votes_gets_some_candidate() -> None:
     empty = Pile(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
-    found = draw_choices(Chosen(0, None, Fraction(1), 4), VOTES, [empty], LEVEL)
+    found = draw_choices(Chosen(VOTES, None, Fraction(1), 4), [empty], LEVEL)
     assert found.values[0][0] in VOTES.domain
 
 
 def test_the_plan_says_which_mechanism_chooses() -> None:
-    one = Chosen(0, None, Fraction(1), 4, "permute_and_flip")
-    assert isinstance(choice_rule(one, len(VOTES.domain)), PermuteAndFlip)
-    assert isinstance(choice_rule(Chosen(0, None, Fraction(1), 4), len(VOTES.domain)), Exponential)
-    assert isinstance(choice_rule(Chosen(0, 2, Fraction(1), 4), len(VOTES.domain)), TopK)
+    one = Chosen(VOTES, None, Fraction(1), 4, "permute_and_flip")
+    assert isinstance(one.rule, PermuteAndFlip)
+    assert isinstance(Chosen(VOTES, None, Fraction(1), 4).rule, Exponential)
+    assert isinstance(Chosen(VOTES, 2, Fraction(1), 4).rule, TopK)
 
 
 def test_a_list_longer_than_the_candidates_costs_no_more_for_each_choice() -> None:
-    rule = choice_rule(Chosen(0, 6, Fraction(1), 4), len(VOTES.domain))
+    rule = Chosen(VOTES, 6, Fraction(1), 4).rule
     assert isinstance(rule, TopK)
     assert (rule.k, rule.step) == (3, Fraction(1, 6))
 
 
 def test_the_gap_is_that_of_the_mechanism() -> None:
-    release = Chosen(0, None, Fraction(1), 4, "permute_and_flip")
+    release = Chosen(VOTES, None, Fraction(1), 4, "permute_and_flip")
     rule = PermuteAndFlip(sensitivity=4, epsilon=1, monotone=True)
-    assert (
-        gap(release, len(VOTES.domain), LEVEL) == rule.accuracy(confidence=LEVEL, candidates=3).gap
-    )
+    assert release.gap(LEVEL) == rule.accuracy(confidence=LEVEL, candidates=3).gap

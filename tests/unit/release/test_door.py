@@ -11,8 +11,9 @@ from sordino.answer.codec import from_bytes, to_bytes
 from sordino.errors import SealedError
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.keys.selection import KeySelection
+from sordino.plan.aggregates import Direct
 from sordino.plan.bounded import Cells, Crowded, Ranks, RowCount, Shares, UnitCount, Votes
-from sordino.plan.plan import Added, Chosen, Direct, Ranked
+from sordino.plan.plan import Added, Chosen, Ranked
 from sordino.query.tree import Kind, Literal, Measure, MeasureRef, Ordered, PostCall
 from sordino.query.types import Range, Type
 from sordino.release import Options, release
@@ -21,6 +22,7 @@ from tests.unit.release.plans import (
     COST,
     DISEASE,
     RECEIPT,
+    ROWS,
     WIDE,
     added,
     key,
@@ -30,7 +32,7 @@ from tests.unit.release.plans import (
 )
 
 # Noise of so small a scale that it is 0 but for a probability below 1e-100: exact answers.
-SILENT = Added(0, 0, Laplace(sensitivity=1, epsilon=2**18), Fraction(1))
+SILENT = Added(ROWS, 0, Laplace(sensitivity=1, epsilon=2**18), Fraction(1))
 
 
 def test_every_declared_group_is_answered_in_its_order_whether_or_not_it_has_rows() -> None:
@@ -42,7 +44,7 @@ def test_every_declared_group_is_answered_in_its_order_whether_or_not_it_has_row
 
 def test_absent_groups_get_noise_like_all_others() -> None:
     names = [f"g{i}" for i in range(2000)]
-    plan = make(keys=(key(*names),), releases=(added(0, 0, scale=20),))
+    plan = make(keys=(key(*names),), releases=(added(0, scale=20),))
     answer = release(plan, sealed({"k0": ["g0"], "s0": [0]}), RECEIPT)
     values = [cell.value for cell in answer["m0"]]
     # Noise of scale 20 is 0 with probability 0.025: 500 zeros in 2000 have no chance at all.
@@ -125,6 +127,7 @@ def test_a_key_that_nobody_has_is_never_told() -> None:
 def test_if_no_key_is_kept_the_answer_has_no_rows() -> None:
     rule = KeySelection(epsilon=1, delta=1e-6, neighbours="add_remove")
     domain = ("flu", "cold")
+    ages, diseases = Ranks(AGE, 0, 120, 0), Votes(DISEASE, domain)
     plan = make(
         keys=(key(),),
         measures=(
@@ -132,11 +135,11 @@ def test_if_no_key_is_kept_the_answer_has_no_rows() -> None:
             Measure(Kind.QUANTILE, AGE, WIDE, Fraction(1, 2)),
             Measure(Kind.MODE, DISEASE, domain=domain),
         ),
-        parts=(Cells((RowCount(), UnitCount())), Ranks(AGE, 0, 120, 0), Votes(DISEASE, domain)),
+        parts=(Cells((RowCount(), UnitCount())), ages, diseases),
         releases=(
             SILENT,
-            Ranked(1, None, Fraction(1, 2), None, Fraction(1), Fraction(1), 1),
-            Chosen(2, None, Fraction(1), 1),
+            Ranked(ages, None, Fraction(1, 2), None, Fraction(1), Fraction(1), 1),
+            Chosen(diseases, None, Fraction(1), 1),
         ),
         formulas=(Direct(0), Direct(1), Direct(2)),
         selection=rule,
@@ -183,7 +186,7 @@ def test_diagnostics_for_all_groups_are_a_note_and_those_by_group_are_columns() 
     plan = make(
         keys=(key("a", "b"),),
         parts=(Cells((RowCount(), RowCount())), Crowded()),
-        releases=(SILENT, replace(SILENT, column=1), replace(SILENT, part=1)),
+        releases=(SILENT, replace(SILENT, column=1), replace(SILENT, part=Crowded())),
         diagnostics=(("rows clamped", 1), ("crowded units", 2)),
     )
     cells = {"k0": ["a", "b"], "s0": [1, 2], "s1": [3, 4]}
@@ -195,7 +198,7 @@ def test_diagnostics_for_all_groups_are_a_note_and_those_by_group_are_columns() 
 
 def test_the_interval_of_a_count_is_that_of_its_mechanism() -> None:
     mechanism = Laplace(sensitivity=1, epsilon=Fraction(1, 10))
-    plan = make(releases=(Added(0, 0, mechanism, Fraction(1)),))
+    plan = make(releases=(Added(ROWS, 0, mechanism, Fraction(1)),))
     cell = release(plan, sealed({"s0": [1000]}), RECEIPT).cell(0, "m0")
     assert cell.half_width == mechanism.accuracy(confidence=Fraction(95, 100))
     assert cell.confidence == 0.95
@@ -213,10 +216,11 @@ def test_no_end_of_a_quantile_lies_beyond_the_public_bounds(kind: Kind) -> None:
     costs = Range(Fraction(0), Fraction(3000))
     half = Fraction(1, 2) if kind is Kind.QUANTILE else None
     toward = {Kind.MIN: 0, Kind.MAX: 1}.get(kind)
+    ranks = Ranks(COST, 0, 3000 * 16, -4)  # steps of 1/16, which ends are moved out by
     plan = make(
         measures=(Measure(kind, COST, costs, half),),
-        parts=(Ranks(COST, 0, 3000 * 16, -4),),  # steps of 1/16, which ends are moved out by
-        releases=(Ranked(0, 0, half, toward, Fraction(1), Fraction(1), 1),),
+        parts=(ranks,),
+        releases=(Ranked(ranks, 0, half, toward, Fraction(1), Fraction(1), 1),),
         formulas=(Direct(0),),
     )
     for table in ({"v": [48000], "s0": [10**5]}, {"v": [0], "s0": [10**5]}):
@@ -231,7 +235,7 @@ def test_weighed_counts_of_all_groups_have_one_half_width() -> None:
     names = [f"g{at}" for at in range(50)]
     plan = make(
         keys=(key(*names),),
-        releases=(Added(0, 0, mechanism, Fraction(1, 2**16)),),
+        releases=(Added(ROWS, 0, mechanism, Fraction(1, 2**16)),),
         shares=Shares(rows=1),
     )
     table = {"k0": names, "s0": [at * 54321 for at in range(50)]}

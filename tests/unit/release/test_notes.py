@@ -3,8 +3,9 @@ import re
 from fractions import Fraction
 
 from sordino.mechanisms.keys.selection import KeySelection
+from sordino.plan.aggregates import Direct, Mean
 from sordino.plan.bounded import Cells, Ranks, RowCount, Shares, Total, UnitCount
-from sordino.plan.plan import Direct, Mean, Plan, Ranked
+from sordino.plan.plan import Plan, Ranked
 from sordino.query.tree import (
     Call,
     KeyRef,
@@ -57,7 +58,7 @@ def average(exponent: int) -> Plan:
     return make(
         measures=(Measure(Kind.AVG, COST, PRICES),),
         parts=(Cells((RowCount(), Total(COST, 0, 5000 * 2**-exponent, exponent))),),
-        releases=(added(0, 0), added(0, 1)),
+        releases=(added(0), added(1)),
         formulas=(Mean(1, 0, Fraction(0), Fraction(0), Fraction(5000)),),
     )
 
@@ -79,7 +80,7 @@ def test_an_expression_is_written_out_and_a_long_one_has_the_title_of_its_column
         many = Call("add", (many, COST), Type.REAL)
     parts = (Cells((Total(twice, 0, 10, 0), Total(many, 0, 10, 0))),)
     measures = tuple(Measure(Kind.SUM, x, PRICES) for x in (twice, many))
-    releases, formulas = (added(0, 0), added(0, 1)), (Direct(0), Direct(1))
+    releases, formulas = (added(0), added(1)), (Direct(0), Direct(1))
     plan = make(measures=measures, parts=parts, releases=releases, formulas=formulas)
     found = notes(plan, {"s0": [5], "s1": [100]})
     assert "cost * 2 counts as within 0 to 5,000" in found
@@ -90,7 +91,7 @@ def test_discovered_keys_say_how_many_units_a_group_needs() -> None:
     for groups in (1, 3):
         rule = KeySelection(epsilon=1, delta=1e-6, groups=groups, neighbours="add_remove")
         plan = make(
-            keys=(key(),), parts=(Cells((UnitCount(),)),), releases=(added(0, 0),), selection=rule
+            keys=(key(),), parts=(Cells((UnitCount(),)),), releases=(added(0),), selection=rule
         )
         found = notes(plan)
         many = rule.count_for(0.95)
@@ -117,10 +118,11 @@ def test_rows_are_kept_by_noise_only_where_noisy_values_choose_them() -> None:
 
 
 def test_an_extreme_is_said_to_be_a_quantile() -> None:
+    ages = Ranks(AGE, 0, 120, 0)
     plan = make(
         measures=(Measure(Kind.MAX, AGE, WIDE),),
-        parts=(Ranks(AGE, 0, 120, 0),),
-        releases=(Ranked(0, 0, None, 1, Fraction(1), Fraction(1), 1),),
+        parts=(ages,),
+        releases=(Ranked(ages, 0, None, 1, Fraction(1), Fraction(1), 1),),
         formulas=(Direct(0),),
     )
     found = notes(plan, {"v": [5], "s0": [100]})
@@ -128,7 +130,7 @@ def test_an_extreme_is_said_to_be_a_quantile() -> None:
 
 
 def test_post_processing_is_always_said() -> None:
-    plan = make(shares=Shares(rows=4), releases=(added(0, 0, step=Fraction(1, 4)),))
+    plan = make(shares=Shares(rows=4), releases=(added(0, step=Fraction(1, 4)),))
     table: dict[str, object] = {"s0": [5]}
     assert "counts below 0 are shown as 0" in notes(plan, table, options=Options(nonnegative=True))
     assert "the total of the noisy ones" in notes(plan, table, options=Options(consistent=True))

@@ -6,9 +6,10 @@ import pytest
 
 from sordino.answer import Answer
 from sordino.mechanisms import Laplace
+from sordino.plan.aggregates import Direct, Mean
 from sordino.plan.bounded import RowCount, Votes
 from sordino.plan.intervals import level_for, level_of_release
-from sordino.plan.plan import Added, Chosen, Direct, Mean
+from sordino.plan.plan import Added, Chosen
 from sordino.query.tree import (
     Bins,
     Key,
@@ -30,6 +31,7 @@ from tests.unit.release.plans import (
     COST,
     DISEASE,
     RECEIPT,
+    ROWS,
     WIDE,
     key,
     make,
@@ -43,7 +45,7 @@ NAMES = ("a", "b", "c", "d")
 
 
 def silent(column: int) -> Added:
-    return Added(0, column, Laplace(sensitivity=1, epsilon=2**18), Fraction(1))
+    return Added(ROWS, column, Laplace(sensitivity=1, epsilon=2**18), Fraction(1))
 
 
 def two_counts(**post: Any) -> Answer:
@@ -93,7 +95,7 @@ def test_an_expression_shares_its_confidence_among_its_releases() -> None:
     plan = make(
         measures=(Measure(Kind.COUNT), Measure(Kind.COUNT, COST)),
         parts=statistics(RowCount(), RowCount(COST)),
-        releases=tuple(Added(0, at, mechanism, Fraction(1)) for at in (0, 1)),
+        releases=tuple(Added(ROWS, at, mechanism, Fraction(1)) for at in (0, 1)),
         formulas=(Direct(0), Direct(1)),
     )
     plan = titled(plan, PostCall("sub", (N, M), Type.INTEGER))
@@ -128,7 +130,7 @@ def test_a_quotient_by_a_count_that_may_be_0_has_no_error_bar() -> None:
         measures=(Measure(Kind.COUNT), Measure(Kind.COUNT, COST)),
         parts=statistics(RowCount(), RowCount(COST)),
         releases=tuple(
-            Added(0, at, Laplace(sensitivity=1, epsilon=Fraction(1, 10)), Fraction(1))
+            Added(ROWS, at, Laplace(sensitivity=1, epsilon=Fraction(1, 10)), Fraction(1))
             for at in (0, 1)
         ),
         formulas=(Direct(0), Direct(1)),
@@ -183,13 +185,14 @@ def test_types_come_from_the_question_and_the_options_alone() -> None:
 
 def test_choices_are_columns_with_a_gap_in_rows() -> None:
     domain = ("flu", "cold", "asthma")
+    votes = Votes(DISEASE, domain)
     plan = make(
         measures=(
             Measure(Kind.MODE, DISEASE, domain=domain),
             Measure(Kind.TOP, DISEASE, count=2, domain=domain),
         ),
-        parts=(Votes(DISEASE, domain),),
-        releases=(Chosen(0, None, Fraction(1), 1), Chosen(0, 2, Fraction(1), 1)),
+        parts=(votes,),
+        releases=(Chosen(votes, None, Fraction(1), 1), Chosen(votes, 2, Fraction(1), 1)),
         formulas=(Direct(0), Direct(1)),
         shares=ALONE,
     )

@@ -7,15 +7,20 @@ import pytest
 
 from sordino.plan.bounded import Ranks
 from sordino.plan.plan import Ranked
-from sordino.release.choices import Pile, draw_quantiles, piles
+from sordino.release.draw import Pile, draw_quantiles, piles
 from tests.unit.release.plans import AGE
 
 HALF, LEVEL = Fraction(1, 2), Fraction(975, 1000)
 
 
-def ranked(quantile: Fraction | None, toward: int | None = None, epsilon: int = 4) -> Ranked:
+AGES = Ranks(AGE, 0, 120, 0)
+
+
+def ranked(
+    quantile: Fraction | None, toward: int | None = None, epsilon: int = 4, ranks: Ranks = AGES
+) -> Ranked:
     share = Fraction(epsilon)
-    return Ranked(0, 0, quantile, toward, share, share, weight=4, mechanism="permute_and_flip")
+    return Ranked(ranks, 0, quantile, toward, share, share, weight=4, mechanism="permute_and_flip")
 
 
 def pile(values: list[int], weight: int = 4) -> Pile:
@@ -41,15 +46,13 @@ def test_records_stay_in_order_so_that_draws_need_not_sort_them() -> None:
 
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
 def test_a_median_of_many_rows_is_found_and_held(mechanism: str) -> None:
-    ranks = Ranks(AGE, 0, 120, 0)
-    rule = Ranked(0, 0, HALF, None, Fraction(4), Fraction(4), 4, mechanism)  # type: ignore[arg-type]
-    found = draw_quantiles(rule, ranks, [pile([30] * 400 + [50] * 600)], LEVEL)
+    rule = Ranked(AGES, 0, HALF, None, Fraction(4), Fraction(4), 4, mechanism)  # type: ignore[arg-type]
+    found = draw_quantiles(rule, [pile([30] * 400 + [50] * 600)], LEVEL)
     assert (found.value[0], found.low[0], found.high[0]) == (50.0, 50.0, 50.0)
 
 
 def test_of_a_group_without_rows_nothing_is_known_but_the_public_range() -> None:
-    ranks = Ranks(AGE, 0, 120, 0)
-    found = draw_quantiles(ranked(HALF), ranks, [pile([])] * 20, LEVEL)
+    found = draw_quantiles(ranked(HALF), [pile([])] * 20, LEVEL)
     # Each end is the bound itself with probability 0.975 at least.
     assert sum(found.low == 0.0) >= 10
     assert sum(found.high == 120.0) >= 10
@@ -57,35 +60,34 @@ def test_of_a_group_without_rows_nothing_is_known_but_the_public_range() -> None
 
 @pytest.mark.parametrize(("toward", "expected"), [(0, 20.0), (1, 60.0)])
 def test_an_extreme_lies_at_the_end_that_was_asked_for(toward: int, expected: float) -> None:
-    ranks = Ranks(AGE, 0, 120, 0)
     values = [20] * 300 + [40] * 4000 + [60] * 300
-    found = draw_quantiles(ranked(None, toward), ranks, [pile(values)], LEVEL)
+    found = draw_quantiles(ranked(None, toward), [pile(values)], LEVEL)
     assert found.value[0] == expected
     assert (found.low[0], found.high[0]) == ((0.0, 20.0) if toward == 0 else (60.0, 120.0))
 
 
 def test_the_quantiles_0_and_1_are_the_extremes() -> None:
-    ranks = Ranks(AGE, 0, 120, 0)
     values = [20] * 300 + [40] * 4000 + [60] * 300
-    found = [draw_quantiles(ranked(Fraction(q)), ranks, [pile(values)], LEVEL) for q in (0, 1)]
+    found = [draw_quantiles(ranked(Fraction(q)), [pile(values)], LEVEL) for q in (0, 1)]
     assert [x.value[0] for x in found] == [20.0, 60.0]
 
 
 def test_buckets_become_their_middles_and_ends_their_outer_edges() -> None:
     ranks = Ranks(AGE, low=-8, high=10, exponent=-1, width=4)  # values from -4 to 5
-    found = draw_quantiles(ranked(HALF), ranks, [Pile(np.array([4]), np.array([10**6]))], LEVEL)
+    found = draw_quantiles(
+        ranked(HALF, ranks=ranks), [Pile(np.array([4]), np.array([10**6]))], LEVEL
+    )
     # The last bucket has only the steps 8, 9 and 10.
     assert (found.value[0], found.low[0], found.high[0]) == (4.5, 4.0, 5.0)
 
 
 def test_an_end_that_cannot_be_drawn_is_the_public_bound() -> None:
-    ranks = Ranks(AGE, 0, 120, 0)
-    rule = Ranked(0, 0, 1 - Fraction(1, 10**15), None, Fraction(4), Fraction(4), 4)
-    found = draw_quantiles(rule, ranks, [pile([60] * 1000)], LEVEL)
+    rule = Ranked(AGES, 0, 1 - Fraction(1, 10**15), None, Fraction(4), Fraction(4), 4)
+    found = draw_quantiles(rule, [pile([60] * 1000)], LEVEL)
     assert found.low[0] == 0.0
 
 
 def test_of_a_tiny_epsilon_an_extreme_says_nothing() -> None:
-    rule = Ranked(0, 0, None, 0, Fraction(1, 10**10), Fraction(1, 10**10), 4)
-    found = draw_quantiles(rule, Ranks(AGE, 0, 120, 0), [pile([60] * 1000)], LEVEL)
+    rule = Ranked(AGES, 0, None, 0, Fraction(1, 10**10), Fraction(1, 10**10), 4)
+    found = draw_quantiles(rule, [pile([60] * 1000)], LEVEL)
     assert (found.low[0], found.high[0]) == (0.0, 120.0)

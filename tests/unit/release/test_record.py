@@ -5,15 +5,17 @@ from fractions import Fraction
 
 import pytest
 
+from sordino.plan.aggregates import Direct
 from sordino.plan.bounded import Cells, Ranks, RowCount, Votes
-from sordino.plan.plan import Chosen, Direct, Ranked
+from sordino.plan.plan import Chosen, Ranked
 from sordino.privacy.loss import loss_from_json
-from sordino.query.tree import Derive, JoinPublic, JoinUnit, Kind, Measure, Scan, Where
+from sordino.query.tree import Derive, JoinPublic, JoinUnit, Kind, Measure, Scan, Where, tables_in
 from sordino.release import Options, release
-from sordino.release.record import facts_of, private_tables
+from sordino.release.record import facts_of
 from tests.unit.release.plans import AGE, DISEASE, RECEIPT, WIDE, added, key, make, sealed
 
 DOMAIN = ("flu", "cold")
+AGES, VOTES = Ranks(AGE, 0, 120, 0), Votes(DISEASE, DOMAIN)
 
 
 def test_a_record_holds_the_loss_the_mechanisms_the_limits_and_the_place_in_the_ledger() -> None:
@@ -48,11 +50,11 @@ def test_every_kind_of_release_is_recorded_as_json() -> None:
             Measure(Kind.QUANTILE, AGE, WIDE, Fraction(1, 3)),
             Measure(Kind.TOP, DISEASE, count=2, domain=DOMAIN),
         ),
-        parts=(Cells((RowCount(),)), Ranks(AGE, 0, 120, 0), Votes(DISEASE, DOMAIN)),
+        parts=(Cells((RowCount(),)), AGES, VOTES),
         releases=(
-            added(0, 0),
-            Ranked(1, 0, Fraction(1, 3), None, Fraction(1, 2), Fraction(1, 4), 1),
-            Chosen(2, 2, Fraction(1), 1),
+            added(0),
+            Ranked(AGES, 0, Fraction(1, 3), None, Fraction(1, 2), Fraction(1, 4), 1),
+            Chosen(VOTES, 2, Fraction(1), 1),
         ),
         formulas=(Direct(0), Direct(1), Direct(2)),
     )
@@ -68,4 +70,4 @@ def test_every_kind_of_release_is_recorded_as_json() -> None:
 def test_only_private_tables_are_named() -> None:
     inner = Derive(Where(Scan("visits", ()), DISEASE), ())
     rows = JoinUnit(JoinPublic(inner, "cities", (), ()), Scan("patients", ()))
-    assert private_tables(rows) == {"visits", "patients"}
+    assert tables_in(rows) == ("visits", "patients")

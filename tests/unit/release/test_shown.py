@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.plan.ask import Options
-from sordino.release.draw import Span
-from sordino.release.measures import adding_up, shown
+from sordino.plan.intervals import Span
+from sordino.release.post import adding_up, shown
 
 PLAIN = Span(np.array([2.5, -3.75]), np.array([1.5, -4.75]), np.array([3.5, -2.75]))
 

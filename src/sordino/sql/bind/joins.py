@@ -202,8 +202,7 @@ def _units(one: Scalar | Unit, other: Scalar | Unit, node: exp.Expr) -> bool:
 
 
 def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if isinstance(node, exp.And):
         yield from _conjuncts(node.left)
         yield from _conjuncts(node.right)
@@ -224,8 +223,7 @@ def _sided(node: exp.EQ, left: Columns, right: Columns) -> tuple[Scalar | Unit, 
 
 def _side(node: exp.Expr, columns: Columns) -> tuple[Scalar | Unit, frozenset[str]]:
     """Return what one side means, and which fields it uses."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if isinstance(node, exp.Column):
         named = find(columns, node)
         return named.meaning, _uses(named)

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.query import ranges
+from sordino.query.aggregates import AGGREGATES
 from sordino.query.operations import call, range_of
 from sordino.query.tree import Call, Field, Kind, Literal, Measure, MeasureRef, Scalar
 from sordino.query.types import Range, Type
@@ -136,16 +137,8 @@ TOP = 100  # values that TOP lists at most
 
 _WITHIN = "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)"
 
-_NUMERIC: dict[type[exp.Expr], Kind] = {
-    exp.Sum: Kind.SUM,
-    exp.Avg: Kind.AVG,
-    exp.Variance: Kind.VARIANCE,
-    exp.VariancePop: Kind.VARIANCE,
-    exp.Stddev: Kind.STDDEV,
-    exp.StddevPop: Kind.STDDEV,
-    exp.StddevSamp: Kind.STDDEV,
-    exp.Min: Kind.MIN,
-    exp.Max: Kind.MAX,
+NUMERIC: dict[type[exp.Expr], Kind] = {
+    getattr(exp, node): row.kind for row in AGGREGATES.values() if row.numeric for node in row.nodes
 }
 
 
@@ -193,8 +186,8 @@ def _measure(node: exp.Expr, inside: _Inside) -> tuple[Measure, Type]:
     function = aggregate.function
     if isinstance(function, exp.Count):
         return _count(aggregate, inside)
-    if type(function) in _NUMERIC:
-        return _numeric(aggregate, function.this, _NUMERIC[type(function)], inside)
+    if type(function) in NUMERIC:
+        return _numeric(aggregate, function.this, NUMERIC[type(function)], inside)
     rule = _RULES.get(type(function))
     if rule is None:
         raise refusal("function", node, "this aggregate is not answered", hint="see docs/sql.md")

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sordino.catalog.model import Catalog, Table
 from sordino.errors import QueryError
+from sordino.query.aggregates import FUNCTIONS
 from sordino.query.operations import range_of
 from sordino.query.tree import Derive, Field, Literal, Rows, Scalar
 from sordino.query.types import Range, Type, Value
@@ -218,13 +219,14 @@ def unit_refusal(node: exp.Expr, name: str) -> QueryError:
     )
 
 
+_UNKNOWN = frozenset(function.name for function in FUNCTIONS if function.unknown)
 AGGREGATES = (exp.AggFunc, exp.CountIf, exp.WithinGroup, exp.Filter, exp.Mode, exp.Quantile)
 
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Tell whether a node is computed from many rows."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).casefold() in ("top", "histogram", "countif")
+        return str(node.this).casefold() in _UNKNOWN
     return isinstance(node, AGGREGATES)
 
 
@@ -236,8 +238,7 @@ def aggregates(node: exp.Expr) -> bool:
 
 def is_unit(node: exp.Expr, columns: Columns) -> bool:
     """Tell whether a node names the unit; refuse one that a LEFT JOIN may leave out."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return False
     meaning = find(columns, node).meaning
@@ -352,8 +353,7 @@ def _listed(item: exp.Expr, columns: Columns, hook: Hook) -> list[Named]:
             )
         return found
     node = item.this if isinstance(item, exp.Alias) else item
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     name = item.alias or item.output_name or item.sql(dialect="duckdb")
     if isinstance(node, exp.Column):
         named = find(columns, node)

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sordino.query.operations import range_of
 from sordino.query.tree import Derive, Field, PerUnit, Scalar, UnitKind, UnitMeasure, Where, Window
 from sordino.query.types import Range, Type
-from sordino.sql.bind.measures import argument, bounded, counted, number, unwrapped
+from sordino.sql.bind.measures import NUMERIC, argument, bounded, counted, number, unwrapped
 from sordino.sql.bind.scalars import Hook, condition
 from sordino.sql.bind.scope import (
     Columns,
@@ -29,12 +29,8 @@ from sordino.sql.refusals import refusal
 
 _WHY = "a row of the inner query would depend on the rows of other people"
 _HINT = "group by the unit, with COUNT, SUM, AVG, MIN or MAX; ask for the rest outside"
-_KINDS: dict[type[exp.Expr], UnitKind] = {
-    exp.Sum: UnitKind.SUM,
-    exp.Avg: UnitKind.AVG,
-    exp.Min: UnitKind.MIN,
-    exp.Max: UnitKind.MAX,
-}
+_NAMES = {kind.value: kind for kind in UnitKind}
+_KINDS = {node: _NAMES[kind.value] for node, kind in NUMERIC.items() if kind.value in _NAMES}
 
 
 class Measured:
@@ -115,8 +111,7 @@ def _plain(item: exp.Expr) -> exp.Expr:
 
 
 def _is_unit(node: exp.Expr, columns: Columns) -> bool:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if not isinstance(node, exp.Column):
         return False
     meaning = find(columns, node).meaning
