@@ -49,7 +49,7 @@ _WEAKEST = 0.05  # tilt times the largest loss
 _WEAK_SCAN = 0.7
 _ROUNDED = 4e-14  # about what rounding adds for each use with an unlikely loss
 _LEFT_OUT = 1e-18  # about the mass outside a window
-_UNSEEN = 1e-6  # of delta
+_UNSEEN = 1e-5  # of delta
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _EXACT = 2.0**28  # tilted exponents up to which doubles are precise enough
 
@@ -245,7 +245,8 @@ def weak_tilt(grid: Grid, factor: int, *, epsilon: float, delta: float) -> float
         log = low + place * _WEAK_SCAN
         tilt = math.exp(log)
         weights = math.sqrt(factor / (2 * grid.step * tilt * (tilt + 1) * (2 * tilt + 1)))
-        rounded = _ROUNDED * factor * cumulants.restless(tilt) * weights + _LEFT_OUT
+        restless = min(factor * cumulants.restless(tilt), sum(grid.times))
+        rounded = _ROUNDED * restless * weights + _LEFT_OUT
         error = math.log(rounded) + cumulants.total(tilt) - tilt * epsilon
         if error < least:
             best, least = log, error

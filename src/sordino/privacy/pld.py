@@ -43,7 +43,8 @@ _COARSE = 0.5  # a first grid that is coarser than this tells nothing
 _FINENESS = 5e-5  # of epsilon: what a finer grid may still change
 _FINENESS_BELOW = 2e-4  # of the moment: what may lie between both bounds on a delta
 _REFINEMENTS = 12
-_STRONGEST = 32.0
+_STRONGEST = 8.0
+_BETWEEN_ORDERS = 1.5
 _HARDLY = 0.8  # of the width of a bracket: a finer grid that leaves more is the last
 _NARROW = 5e-5  # of epsilon: a bracket that need not be narrower
 _MANY = 48  # different losses, for which another try takes long
@@ -272,22 +273,28 @@ def _upper_epsilon(grids: Grids, aim: Aim) -> tuple[float, Grid]:
 
 def _measured(grids: Grids, grid: Grid, aim: Aim, epsilon: float) -> tuple[float, Grid]:
     """Refine a grid until the epsilon itself hardly changes, where a moment does not tell it."""
-    delta, least, factor = aim.delta or 0.0, epsilon, 2
+    delta, least, factor, before_left = aim.delta or 0.0, epsilon, 2, math.inf
     for _ in range(_REFINEMENTS):
         if least <= aim.floor or not 0 < epsilon < math.inf:
             break
-        factor = grids.possible_factor(grid, factor)
+        tilt = weak_tilt(grid, factor, epsilon=epsilon, delta=delta)
+        factor = grids.possible_factor(grid.tilted(tilt), factor)
         if factor < 2:
             break
         step, before = grids.finer(grid.step, factor), epsilon
-        tilt = weak_tilt(grid, factor, epsilon=epsilon, delta=delta)
         epsilon, grid = _settled(grids.above(step, tilt=tilt), grids, delta, lower=False, tries=2)
         least = min(least, epsilon)
-        # Where nearly all losses are small beside the step the excess falls with the step.
+        # The excess falls with the step where nearly all losses are small beside it, and with its
+        # square where they are not.
         left = abs(before - epsilon) / (factor - 1)
+        squared = left < before_left / factor**_BETWEEN_ORDERS
+        if squared:
+            left /= factor + 1
         if left <= _FINENESS * epsilon:
             break
-        factor = math.ceil(min(max(left / (_FINENESS * max(epsilon, _TINY)), 2.0), _STRONGEST))
+        wanted = left / (_FINENESS * max(epsilon, _TINY))
+        wanted = math.sqrt(wanted) if squared else wanted
+        factor, before_left = math.ceil(min(max(wanted, 2.0), _STRONGEST)), left
     return least, grid
 
 
@@ -302,9 +309,9 @@ def _lower_epsilon(grids: Grids, grid: Grid, aim: Aim, upper: float) -> float:
         hardly = upper - greatest > _HARDLY * (upper - before)
         if upper - greatest <= _NARROW * upper or not grids.few or hardly:
             break
-        step = grids.finer(step, 2)
-        if not grids.is_possible(step, grid):
+        if grids.possible_factor(under, 2) < 2:
             break
+        step = grids.finer(step, 2)
     return greatest
 
 
