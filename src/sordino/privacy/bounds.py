@@ -16,7 +16,7 @@ from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.failures import Failures
 from sordino.privacy.leaf import Leaf
-from sordino.privacy.order_search import Curve, best_order, delta_value, epsilon_value
+from sordino.privacy.orders import Curve, best_order, delta_value, epsilon_value
 from sordino.privacy.profiles import round_down
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.related import plain

@@ -11,9 +11,9 @@ from fractions import Fraction
 from sordino.numbers.balls import ball, round_up
 from sordino.numbers.rational import Number
 from sordino.numbers.rounding import reading
+from sordino.privacy.calibrate import least_epsilon_up_to
 from sordino.privacy.failures import Failures
-from sordino.privacy.inverse import least_epsilon
-from sordino.privacy.subsets import exact_profile, subset_sums
+from sordino.privacy.repeated import exact_profile, subset_sums
 from sordino.theorems.arguments import (
     EpsilonDelta,
     exactly_one,
@@ -85,7 +85,7 @@ def _epsilon(steps: Mapping[Fraction, int], failures: Failures, target: Fraction
     profile, pure = _profile(steps, failures, left), rounded(Fraction(total))
     if reading(profile(Fraction(repr(pure)))) > target:  # by rounding only
         return pure
-    return least_epsilon(profile, delta=target, pure=pure)
+    return least_epsilon_up_to(profile, delta=target, pure=pure)
 
 
 def _profile(

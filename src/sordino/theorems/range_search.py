@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.numbers.balls import SMALLEST, Ball, ball, round_up
-from sordino.privacy.binomial import at_most
+from sordino.privacy.repeated import at_most
 
 MOST_SEARCHED = 10**6  # steps
 WIDEST_SEARCHED = 300

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sordino.numbers.rational import Number, positive
 from sordino.numbers.rounding import reading
-from sordino.privacy.order_search import Curve, ask, best_order, delta_value, epsilon_value
+from sordino.privacy.orders import Curve, ask, best_order, delta_value, epsilon_value
 from sordino.theorems.arguments import read_amount, read_delta
 from sordino.theorems.zcdp import delta_at_order, epsilon_at_order
 

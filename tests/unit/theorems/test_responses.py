@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.numbers.balls import round_up
-from sordino.privacy.subsets import exact_profile, subset_sums
+from sordino.privacy.repeated import exact_profile, subset_sums
 from sordino.theorems import optimal, responses
 from sordino.theorems.lies import count_lies
 from sordino.theorems.responses import listed, on_grid
