@@ -16,7 +16,7 @@ from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.failures import Failures
 from sordino.privacy.leaf import Leaf
-from sordino.privacy.order_search import Curve, best_order, delta_value, epsilon_value
+from sordino.privacy.orders import Curve, best_order, delta_value, epsilon_value
 from sordino.privacy.profiles import round_down
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.related import plain
@@ -29,6 +29,7 @@ from sordino.privacy.zcdp import delta_from_rho, epsilon_from_renyi
 Parts = Sequence[tuple[Leaf, int]]
 
 _MOST_USES = 10**7
+_LARGE_RHO, _MANY_CHOICES = 4.0, 10_000
 
 
 def by_rho(rho: float, *, delta: Fraction) -> float:
@@ -218,6 +219,16 @@ def _aside(parts: Parts) -> tuple[Failures, Fraction, Leaf] | None:
 def is_sampled(leaf: Leaf) -> bool:
     """Tell whether a leaf is that of a sample."""
     return isinstance(plain(leaf), PoissonSubsampled | FixedSizeSubsampled)
+
+
+def is_told_by_divergences(parts: Parts, rho: float) -> bool:
+    """Tell whether there are so many choices that profiles are sure to tell less, and later.
+
+    Each profile is the envelope of all choices, which no single one has; what it is too large by
+    adds up, while the divergences of choices do not fall short of the truth by more.
+    """
+    choices = all(isinstance(plain(leaf), BoundedRange) for leaf, _ in parts)
+    return choices and rho >= _LARGE_RHO and sum(times for _, times in parts) >= _MANY_CHOICES
 
 
 def knows_more_than_profiles(parts: Parts) -> bool:

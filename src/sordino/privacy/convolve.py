@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sordino.privacy.dots import Masses
 from sordino.privacy.leaf import Floats
@@ -16,9 +17,15 @@ _OUTSIDE = 42.0  # the window leaves out exp(-42) of the tilted mass at either e
 _UNIT = 2.0**-53
 _ROUNDING = 8 * _UNIT  # of one butterfly of an FFT, generously
 _POWER = 32 * _UNIT  # of a power of a complex number, for each unit of its exponent
+_LOGARITHM = 256 * _UNIT  # of a sum of logarithms of 1 + v, for each unit of the sizes of all v
+_CALM = 0.75  # a loss with this tilted mass is set aside before its row is transformed
+_DEEPEST = -30.0  # logarithm of the mass of calm rows below which it is not worth setting aside
 _LOGS = 750.0  # no double has a larger logarithm, in size
 _TRIMMED = 1e-18  # tilted masses below this are cut off the ends of intermediate results
 _DIRECT = 48  # so many different leaves are transformed at full length; more are joined in pairs
+_NORMAL_FACTORS = (1.0, 3.0, 6.0, 9.0)  # changes of the tilt, in inverse deviations of the sum
+_RARE_FACTORS = (3.0, 8.0, 20.0, 50.0)  # in inverse sizes of the largest loss, where it is rare
+_FAR = 5.0  # deviations of the sum: a single loss that is larger is rare
 _ROWS = 512
 _WORKERS = 2  # threads of a transform of many rows
 
@@ -59,16 +66,30 @@ class Cumulants:
         self._lengths = np.array([part.mass.size for part in parts])
         self._times = np.asarray(times, dtype=np.float64)
         extremes = [max(abs(part.first), abs(part.first + part.mass.size - 1)) for part in parts]
+        self.longest = parts[0].step * max(extremes)
         self.largest = parts[0].step * float(np.asarray(extremes, dtype=np.float64) @ self._times)
 
     def logs(self, tilt: float) -> Floats:
         """Return the logarithm of E exp(tilt * loss) for each part."""
+        highest, rest = self._logs(tilt)
+        return highest + rest
+
+    def _logs(self, tilt: float) -> tuple[Floats, Floats]:
+        """Return the logarithm of the largest term for each part, and what the others add to it."""
         exponents = tilt * self._losses + self._log_mass
-        highest = np.maximum.reduceat(exponents, self.starts)
+        highest: Floats = np.maximum.reduceat(exponents, self.starts)
         exponents -= np.repeat(highest, self._lengths)
         np.exp(exponents, out=exponents)
-        logs: Floats = highest + np.log(np.add.reduceat(exponents, self.starts))
-        return logs
+        return highest, np.log(np.add.reduceat(exponents, self.starts))
+
+    def restless(self, tilt: float) -> float:
+        """Return about how many of all uses have another loss than the most likely one."""
+        return float(-np.expm1(-self._logs(tilt)[1]) @ self._times)
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether every part has nearly all of its mass in one place."""
+        return bool((-self._logs(0.0)[1] >= math.log(_CALM)).all())
 
     def tilted(self, tilt: float, logs: Floats) -> Floats:
         """Return the masses of all parts in a row, each part tilted to a total of 1."""
@@ -105,6 +126,7 @@ def window_points(cumulants: Cumulants, tilt: float, step: float) -> float:
 
 
 Row = tuple[int, Floats]  # the place of the first mass, and the masses
+Spectrum = npt.NDArray[np.complex128]
 
 
 def convolve(
@@ -128,35 +150,112 @@ def convolve(
     size = fft.next_fast_len(stop - start + 1, real=True)
     tilted = np.split(cumulants.tilted(tilt, logs), cumulants.starts[1:])
     rows: list[Row] = [(part.first, mass) for part, mass in zip(parts, tilted, strict=True)]
-    spectrum, offset, trimmed = np.ones(size // 2 + 1, dtype=np.complex128), 0, 0.0
-    slip = _ROUNDING * math.log2(max(size, 2))
-    moduli, slopes = np.ones(spectrum.size), np.zeros(spectrum.size)
-    powers = list(times)
+    trimmed, powers = 0.0, list(times)
     if len(rows) > _DIRECT:
         repeated = [_repeat(row, n) for row, n in zip(rows, times, strict=True)]
         rows, trimmed = _join([row for row, _ in repeated])
         trimmed += math.fsum(cut for _, cut in repeated)
         powers = [1]
-    for (first, mass), n in zip(rows, powers, strict=True):
-        folded = mass
-        if mass.size > size:
-            folded = np.bincount(np.arange(mass.size) % size, mass, size).astype(np.float64)
-        once = fft.rfft(folded, size)
-        spectrum *= once**n if n != 1 else once
-        # What an error of the transform grows to in the product, frequency by frequency.
-        modulus = np.abs(once) + slip
-        share = modulus ** (n - 1) if n != 1 else 1.0
-        slopes = (slopes * modulus + n * moduli) * share
-        moduli = moduli * modulus * share
-        offset += first * n
-    places = np.arange(start, start + size)
-    mass = np.maximum(fft.irfft(spectrum, size)[(places - offset) % size], 0.0)
-    each = ((slip + _POWER) * float(slopes.sum()) + slip * float(moduli.sum())) * 2 / size
+    product = _Product(size)
+    for row, n in zip(rows, powers, strict=True):
+        product.multiply(row, n)
+    mass, most, root = product.masses(start)
     weight = math.exp(-tilt * math.log1p(1 / tilt) - math.log1p(tilt))  # the largest there is
     counted = min(float(size) * weight, weight + 1 / (step * tilt * (tilt + 1)))
-    error = each * counted + (2 * math.exp(-_OUTSIDE) + trimmed) * weight
+    squares = min(
+        float(size) * weight**2, weight**2 + 1 / (2 * step * tilt * (tilt + 1) * (2 * tilt + 1))
+    )
+    error = min(most * counted, root * math.sqrt(squares))
+    error += (2 * math.exp(-_OUTSIDE) + trimmed) * weight
     relative = 8 * _UNIT * (tilt * cumulants.largest + _LOGS * sum(times) + abs(log_scale))
     return Composed(step, start, mass, tilt, log_scale, unbounded(parts, times), error, relative)
+
+
+class _Product:
+    """The spectrum of a convolution, with what rounding may have done to it at each frequency.
+
+    A row with nearly all of its mass in one place is transformed without that mass, whose
+    transform is known: what is rounded then is only the rest.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._offset = size, 0
+        self._slip = _ROUNDING * math.log2(max(size, 2))
+        half = size // 2 + 1
+        self._calm = 0.0  # the logarithm of the mass that was set aside, of all rows together
+        self._growth, self._turn = np.zeros(half), np.zeros(half)  # by what the rest changes it
+        self._calm_error = 0.0  # relative, at every frequency
+        self._plain: Spectrum | None = None
+        self._moduli: Floats | float = 1.0
+        self._slopes: Floats | float = 0.0
+
+    def multiply(self, row: Row, times: int) -> None:
+        """Convolve with a row as often as it is used."""
+        from scipy import fft
+
+        first, mass = row
+        peak = int(np.argmax(mass))
+        aside = float(mass[peak])
+        self._offset += (first + peak) * times
+        once = fft.rfft(self._placed(mass, peak, without=aside >= _CALM), self._size)
+        if aside >= _CALM:
+            real, imaginary = once.real / aside, once.imag / aside
+            self._growth += (times / 2) * np.log1p(real * (2 + real) + imaginary * imaginary)
+            self._turn += times * np.arctan2(imaginary, 1 + real)
+            self._calm += times * math.log(aside)
+            rest = float(mass[:peak].sum() + mass[peak + 1 :].sum())
+            self._calm_error += 2 * times * (self._slip + _LOGARITHM) * rest
+            return
+        power = once**times if times != 1 else once
+        self._plain = power if self._plain is None else self._plain * power
+        # What an error of the transform grows to in the product, frequency by frequency.
+        modulus = np.abs(once) + self._slip
+        share = modulus ** (times - 1) if times != 1 else 1.0
+        own = (self._slip + _POWER) * times
+        self._slopes = (self._slopes * modulus + own * self._moduli) * share
+        self._moduli = self._moduli * modulus * share
+
+    def masses(self, start: int) -> tuple[Floats, float, float]:
+        """Return the masses from a place on, the most one is off by, and the norm of all errors."""
+        from scipy import fft
+
+        aside = math.exp(self._calm) if self._plain is None and self._calm > _DEEPEST else 0.0
+        if aside:
+            rise, sine = np.expm1(self._growth), np.sin(self._turn / 2)
+            back, across = 2 * sine * sine, (2 + 2 * rise) * sine * np.cos(self._turn / 2)
+            spectrum = (aside + 0j) * (rise * (1 - back) - back + 1j * across)
+            whole = aside * (1 + rise)
+            sizes = aside * (np.abs(rise) + np.abs(across) + back)
+        else:
+            whole = np.exp(self._growth + self._calm)
+            spectrum = whole * np.exp(1j * self._turn) if self._calm else whole + 0j
+            if self._plain is not None:
+                spectrum *= self._plain
+            sizes = whole * self._moduli
+        places = np.arange(start, start + self._size)
+        mass = fft.irfft(spectrum, self._size)[(places - self._offset) % self._size]
+        if 0 <= self._offset - start < self._size:
+            mass[self._offset - start] += aside
+        rounded = math.expm1(self._calm_error)
+        errors = whole * (self._slopes * (1 + rounded) + rounded * self._moduli)
+        errors += (self._slip + _POWER) * sizes
+        most = float(errors.sum()) * 2 / self._size
+        root = math.sqrt(float(errors @ errors) * 2 / self._size)
+        return np.maximum(mass, 0.0), most, root
+
+    def _placed(self, mass: Floats, peak: int, *, without: bool) -> Floats:
+        """Return a row around its peak, which comes to the first place or is left out."""
+        if mass.size > self._size:
+            places = (np.arange(mass.size) - peak) % self._size
+            around = np.bincount(places, mass, self._size).astype(np.float64)
+        else:
+            around = np.zeros(self._size)
+            around[: mass.size - peak] = mass[peak:]
+            if peak:
+                around[-peak:] = mass[:peak]
+        if without:
+            around[0] -= mass[peak]
+        return around
 
 
 def unbounded(parts: Sequence[Masses], times: Sequence[int]) -> float:
@@ -173,8 +272,10 @@ def _window(
     """Return losses that leave out exp(-42) of the tilted mass on either side, by Chernoff."""
     high, low = math.inf, -math.inf
     width = max(cumulants.deviation(tilt), step)
-    for factor in (1.0, 3.0, 6.0, 9.0):
-        away = factor / width
+    aways = {factor / width for factor in _NORMAL_FACTORS}
+    if cumulants.longest > _FAR * width:
+        aways |= {factor / cumulants.longest for factor in _RARE_FACTORS}
+    for away in aways:
         high = min(high, (cumulants.total(tilt + away) - log_scale + _OUTSIDE) / away)
         low = max(low, (log_scale - cumulants.total(tilt - away) - _OUTSIDE) / away)
     bottom, top = cumulants.range
@@ -224,11 +325,15 @@ def _join_pairs(rows: list[Row]) -> tuple[list[Row], float]:
     for place, (_, mass) in enumerate(rows):
         block[place, : mass.size] = mass
     spectra = fft.rfft(block, axis=1, workers=_WORKERS)
-    both = fft.irfft(spectra[0::2] * spectra[1::2], size, axis=1, workers=_WORKERS)[:, :length]
+    product = spectra[0::2] * spectra[1::2]
+    both = fft.irfft(product, size, axis=1, workers=_WORKERS)[:, :length]
+    errors = np.abs(spectra[0::2]) + np.abs(spectra[1::2]) + np.abs(product)
+    errors *= _ROUNDING * math.log2(max(size, 2))
+    rounded = np.sqrt(2 * length / size * np.einsum("ij,ij->i", errors, errors))
     np.maximum(both, 0.0, out=both)
     # Cut the ends where no row has more than rounding, so that lengths grow with the spread.
     use = np.flatnonzero(both.max(axis=0) > _TRIMMED)
     low, high = int(use[0]), int(use[-1]) + 1
-    cut = float(both[:, :low].sum() + both[:, high:].sum())
+    cut = float(both[:, :low].sum() + both[:, high:].sum() + rounded.sum())
     firsts = [a[0] + b[0] + low for a, b in zip(rows[0::2], rows[1::2], strict=True)]
     return list(zip(firsts, both[:, low:high], strict=True)), cut

@@ -7,14 +7,16 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, cast
 
 from sordino.numbers.rational import Number, is_integer, positive, written
 from sordino.numbers.rounding import reading, up, up_as_printed
 from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
-from sordino.privacy.leaf import Relation
+from sordino.privacy.leaf import Leaf, Relation
+from sordino.privacy.loss import Loss
 from sordino.privacy.normal_pairs import squared_mu
-from sordino.privacy.splitting import without_failures
+from sordino.privacy.pure import Approximate, Pure
+from sordino.privacy.related import plain
 from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 
 Kind: TypeAlias = Literal["epsilon", "rho", "renyi", "gdp"]
@@ -25,6 +27,10 @@ LARGEST_ORDER = 10**6
 _ROOTS = Context(prec=40)
 _PURE_TO_MU = Decimal("1.2534")  # the root of pi / 2: mu over epsilon, for small ones
 _ROUND_DOWN, _ROUND_UP = Context(prec=4, rounding=ROUND_DOWN), Context(prec=4, rounding=ROUND_UP)
+_NONE = Fraction(0)
+_LOW_ORDER = 1.25  # a divergence that is finite here has a currency that needs no failures
+_TAIL = 1e-300
+_LEAST_PURE = Fraction(1, 10**12)  # a pure loss that stands for none at all
 
 
 class Priceable(Protocol):
@@ -296,3 +302,46 @@ def _what_would_do(loss: Priceable) -> str:
         if math.isfinite(loss.renyi(order=order)):
             return f"a budget in one order would do, such as Budget(renyi=1, order={order})"
     return "no other currency would do, because with some probability the loss is unbounded"
+
+
+def without_failures(loss: object) -> tuple[Loss, Fraction] | None:
+    """Return what a loss is unless it fails, and the probability that it fails; None if it cannot.
+
+    >>> leaf = Approximate(epsilon=Fraction(1), delta=Fraction(1, 1000))
+    >>> without_failures(leaf)
+    (Loss(Pure(epsilon=1)), Fraction(1, 1000))
+
+    Guarantee:
+        Neighbours: those of the loss.
+        Loss: the laws for two neighbours are P = (1 - d) P' + d P'' and Q = (1 - d) Q' + d Q'',
+            where d is at most the probability and P' and Q' lose at most the loss returned.
+        Numerics: exact for losses stated by epsilon and delta; else doubles that were rounded up.
+        Proof: docs/proofs/budgets.md, theorem 6.
+    """
+    if isinstance(loss, Loss):
+        uses = loss.parts
+    elif hasattr(loss, "reach"):  # a leaf by itself
+        uses = ((cast("Leaf", loss), 1),)
+    else:
+        return None
+    parts, failures = [], _NONE
+    for leaf, times in uses:
+        rest, failing = _split(leaf)
+        parts.append((rest, times))
+        failures += times * failing
+    return (Loss(tuple(parts)), failures) if failures else None
+
+
+def _split(leaf: Leaf) -> tuple[Leaf, Fraction]:
+    """Return what a leaf is unless it fails, and the probability that it fails."""
+    base = plain(leaf)
+    if isinstance(base, Approximate):
+        return Pure(epsilon=base.bound), base.slack
+    if base.pure is not None or math.isfinite(base.renyi(order=_LOW_ORDER)):
+        return leaf, _NONE
+    far = max(map(abs, base.reach(_TAIL)))
+    if not math.isfinite(far):
+        return leaf, _NONE
+    bound = max(Fraction(far), _LEAST_PURE)
+    failing = Fraction(reading(base.delta(epsilon=bound)))
+    return (Pure(epsilon=bound), failing) if failing < 1 else (leaf, _NONE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sordino.privacy.convolve import Cumulants, unbounded, window_points
@@ -22,10 +22,10 @@ Part = tuple[Leaf, int]
 
 _FINENESS = 6e-5  # of epsilon: what halving the grid may still change
 _FINENESS_OF_DELTA = 2e-5
-_FINENESS_BELOW = 2e-4  # of epsilon: what may lie between both bounds
 _LEAST_SHARE = 0.01  # of tilt * epsilon; where it is smaller, delta is hardly below its largest
 _MOST_POINTS = 1 << 22
 MOST_WINDOW = 1 << 22
+_MOST_MEASURED = 1 << 20
 _START = 0.04  # of the standard deviation of one loss: the first grid
 _ZERO = 2.0**-26  # the first grid where all losses are zero
 _WIDE = 8.0  # a loss whose variance is not known is taken to reach so many deviations
@@ -45,6 +45,11 @@ _SMALLER = 1e-9  # of Chernoff's bound on delta, which may be larger than delta
 _LOGS = (-14.0, 36.0)  # logarithms of tilts
 _SCAN = 2.0
 _TILT_PRECISION = 0.05  # of its logarithm
+_WEAKEST = 0.05  # tilt times the largest loss
+_WEAK_SCAN = 0.7
+_ROUNDED = 4e-14  # about what rounding adds for each use with an unlikely loss
+_LEFT_OUT = 1e-18  # about the mass outside a window
+_UNSEEN = 1e-5  # of delta
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _EXACT = 2.0**28  # tilted exponents up to which doubles are precise enough
 
@@ -109,6 +114,10 @@ class Grid:
         """Return the epsilon, or the logarithm of delta, that the order of the tilt gives."""
         return aim.cost(self.cumulants.total(self.tilt), self.tilt)
 
+    def tilted(self, tilt: float) -> Grid:
+        """Return the same masses with another tilt."""
+        return replace(self, tilt=tilt)
+
     @property
     def step(self) -> float:
         """The distance of neighbouring losses."""
@@ -121,69 +130,86 @@ class Grid:
         return sum(tops)
 
 
-def grid_above(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
-    """Return a grid of bounds from above, fine enough for what is asked."""
-    times = [n for _, n in parts]
-    uses = sum(times)
-    tail = aim.tail(uses)
+class Grids:
+    """The grids of a composition, from above and from below, for one order of the pairs."""
 
-    def make(step: float) -> tuple[list[Masses], Cumulants]:
-        masses = [above(leaf, step=step, tail=tail, reverse=reverse) for leaf, _ in parts]
-        return masses, Cumulants(masses, times)
+    def __init__(self, parts: Sequence[Part], aim: Aim, *, reverse: bool) -> None:
+        self._parts, self._aim, self._reverse = parts, aim, reverse
+        self._times = [n for _, n in parts]
+        self.uses = sum(self._times)
+        self._tail = aim.tail(self.uses)
+        self._steps = _Steps(parts, self._tail)
+        self.few = len(parts) <= _MANY_PARTS
 
-    steps = _Steps(parts, tail)
-    masses, cumulants = make(steps.first())
-    if len(parts) > _MANY_PARTS:  # so many losses together are nearly normal
-        return Grid(masses, times, cumulants, aim.normal_tilt(cumulants.deviation(0.0) ** 2))
-    tilt = best_tilt(cumulants, aim)
-    if aim.delta is None:
-        tail = aim.tail(uses, aim.cost(cumulants.total(tilt), tilt))
-        masses, cumulants = make(steps.first())  # grids are compared that end at the same place
-    step = masses[0].step
-    for _ in range(_ROUNDS):
-        if aim.reached(aim.cost(cumulants.total(tilt), tilt), unbounded(masses, times)):
-            break
-        before, tilt_before = cumulants.total(tilt), tilt
-        least = max(_WINDOW * cumulants.deviation(tilt), steps.longest) / _MOST_POINTS
-        finer = steps.finer(step, 2)
-        if finer < least:
-            break
-        masses, cumulants = make(finer)
-        after = cumulants.total(tilt)
-        # A bound that is no profile of any pair may fall as well as rise on a coarser grid.
-        excess, most = abs(before - after), aim.fineness(after, tilt)
-        step = finer
-        if excess <= most:
-            break
-        tilt = best_tilt(cumulants, aim, near=tilt_before)
-        # The excess falls with the square of the step, or with the step itself.
-        ahead = math.ceil(min(math.sqrt(excess / most) / 2, _STRONGEST))
-        if ahead >= 2 and steps.finer(step, ahead) >= least:
-            step = steps.finer(step, ahead)
-            masses, cumulants = make(step)
-    while window_points(cumulants, tilt, step) > MOST_WINDOW:
-        step *= 2  # a rare large loss makes a window wider than its deviation tells
-        masses, cumulants = make(step)
-    return Grid(masses, times, cumulants, tilt)
+    def first(self) -> Grid:
+        """Return a coarse grid of bounds from above."""
+        grid = self.above(self._steps.first(), tilt=1.0)
+        if not self.few:  # so many losses together are nearly normal
+            return grid.tilted(self._aim.normal_tilt(grid.cumulants.deviation(0.0) ** 2))
+        tilt = best_tilt(grid.cumulants, self._aim)
+        if self._aim.delta is None:
+            cost = self._aim.cost(grid.cumulants.total(tilt), tilt)
+            self._tail = self._aim.tail(self.uses, cost)
+            return self.above(grid.step, tilt=tilt)  # grids are compared that end at one place
+        return grid.tilted(tilt)
 
+    def above(self, step: float, *, tilt: float) -> Grid:
+        """Return bounds from above on a grid of this step."""
+        return self._grid(above, step, tilt)
 
-def grid_below(parts: Sequence[Part], aim: Aim, *, reverse: bool) -> Grid:
-    """Return a grid of bounds from below."""
-    over = grid_above(parts, aim, reverse=reverse)
-    tail, tilt = aim.tail(sum(over.times)), over.tilt
-    steps = _Steps(parts, tail)
-    wanted = over.cumulants.total(tilt)
-    least = max(_WINDOW * over.cumulants.deviation(tilt), steps.longest) / _MOST_POINTS
-    step = over.step
-    most = _FINENESS_BELOW * max(tilt * aim.cost(wanted, tilt), 1.0)
-    for _ in range(4):
-        masses = [below(leaf, step=step, tail=tail, reverse=reverse) for leaf, _ in parts]
-        cumulants = Cumulants(masses, over.times)
-        close = wanted - cumulants.total(tilt) <= most
-        if close or len(parts) > _MANY_PARTS or steps.finer(step, 2) < least:
-            break
-        step = steps.finer(step, 2)
-    return Grid(masses, over.times, cumulants, tilt)
+    def below(self, step: float, *, tilt: float) -> Grid:
+        """Return bounds from below on a grid of this step."""
+        return self._grid(below, step, tilt)
+
+    def _grid(self, bound: Callable[..., Masses], step: float, tilt: float) -> Grid:
+        masses = [
+            bound(leaf, step=step, tail=self._tail, reverse=self._reverse)
+            for leaf, _ in self._parts
+        ]
+        return Grid(masses, self._times, Cumulants(masses, self._times), tilt)
+
+    def finer(self, step: float, times: int) -> float:
+        """Return a step that is so many times as fine."""
+        return self._steps.finer(step, times)
+
+    def is_possible(self, step: float, grid: Grid) -> bool:
+        """Tell whether a step leaves so few points as can be handled."""
+        width = max(_WINDOW * grid.cumulants.deviation(grid.tilt), self._steps.longest)
+        return step >= width / _MOST_POINTS
+
+    def possible_factor(self, grid: Grid, factor: int) -> int:
+        """Return by how much finer a grid may be, at most, without taking long."""
+        width = max(
+            window_points(grid.cumulants, grid.tilt, grid.step) * grid.step, self._steps.longest
+        )
+        return min(factor, int(_MOST_MEASURED * grid.step / width))
+
+    def fine(self, grid: Grid) -> Grid:
+        """Return a grid so fine that halving it changes the moment of the best tilt no more."""
+        aim, step = self._aim, grid.step
+        for _ in range(_ROUNDS):
+            if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
+                break
+            before, halved = grid, self.finer(step, 2)
+            if not self.is_possible(halved, grid):
+                break
+            grid, step = self.above(halved, tilt=grid.tilt), halved
+            after = grid.cumulants.total(grid.tilt)
+            # A bound that is no profile of any pair may fall as well as rise on a coarser grid.
+            excess = abs(before.cumulants.total(grid.tilt) - after)
+            most = aim.fineness(after, grid.tilt)
+            if excess <= most:
+                break
+            grid = grid.tilted(best_tilt(grid.cumulants, aim, near=grid.tilt))
+            # The excess falls with the square of the step, or with the step itself.
+            ahead = math.ceil(min(math.sqrt(excess / most) / 2, _STRONGEST))
+            finer = self.finer(step, ahead)
+            if ahead >= 2 and self.is_possible(finer, before):
+                grid, step = self.above(finer, tilt=grid.tilt), finer
+        while window_points(grid.cumulants, grid.tilt, step) > MOST_WINDOW:
+            step *= 2  # a rare large loss makes a window wider than its deviation tells
+            grid = self.above(step, tilt=grid.tilt)
+        return grid
 
 
 def best_tilt(cumulants: Cumulants, aim: Aim, *, near: float | None = None) -> float:
@@ -203,6 +229,30 @@ def best_tilt(cumulants: Cumulants, aim: Aim, *, near: float | None = None) -> f
         first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         low, high = (low, second) if cost(first) < cost(second) else (first, high)
     return math.exp((low + high) / 2)
+
+
+def weak_tilt(grid: Grid, factor: int, *, epsilon: float, delta: float) -> float:
+    """Return about the weakest tilt at which rounding is small beside delta on a finer grid.
+
+    Where single large losses decide, no tilt brings them to the middle, and strong ones make the
+    window wide. So the error itself is estimated: that of the transforms, and what is outside.
+    """
+    cumulants = grid.cumulants
+    low = math.log(_WEAKEST / cumulants.longest)
+    high = max(min(_LOGS[1], math.log(_EXACT / cumulants.largest)), low + _SCAN)
+    best, least = low, math.inf
+    for place in range(math.ceil((high - low) / _WEAK_SCAN) + 1):
+        log = low + place * _WEAK_SCAN
+        tilt = math.exp(log)
+        weights = math.sqrt(factor / (2 * grid.step * tilt * (tilt + 1) * (2 * tilt + 1)))
+        restless = min(factor * cumulants.restless(tilt), sum(grid.times))
+        rounded = _ROUNDED * restless * weights + _LEFT_OUT
+        error = math.log(rounded) + cumulants.total(tilt) - tilt * epsilon
+        if error < least:
+            best, least = log, error
+        if least <= math.log(_UNSEEN * delta):
+            break
+    return math.exp(best)
 
 
 def _scan(cost: Callable[[float], float], low: float, high: float) -> tuple[float, float]:

@@ -26,6 +26,7 @@ from sordino.privacy.bounds import (
     delta_by_orders,
     delta_by_responses,
     is_sampled,
+    is_told_by_divergences,
     knows_more_than_profiles,
     set_aside,
     set_aside_delta,
@@ -138,7 +139,9 @@ class Loss:
         exact = by_responses(self.parts, delta=target) if self._are_few() else None
         if exact is not None:
             return min(whole, exact)
-        found = min(whole, self.pld().epsilon_upper(delta=target))
+        found = whole
+        if not is_told_by_divergences(self.parts, self.rho):
+            found = min(found, self.pld().epsilon_upper(delta=target))
         if self._are_few():
             found = min(found, by_rho(self.rho, delta=target), set_aside(self.parts, delta=target))
         if found == math.inf:

@@ -26,8 +26,9 @@ from sordino.privacy.convolve import Composed, convolve, unbounded, window_point
 from sordino.privacy.dots import NUDGE
 from sordino.privacy.failures import Failures
 from sordino.privacy.gaussian import ContinuousGaussian, is_far
-from sordino.privacy.grids import MOST_WINDOW, Aim, Part, best_tilt, grid_above, grid_below
+from sordino.privacy.grids import MOST_WINDOW, Aim, Grid, Grids, Part, best_tilt, weak_tilt
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf
+from sordino.privacy.profiles import crossing
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.related import plain
 
@@ -37,6 +38,15 @@ _MOST_USES = 10**9  # beyond, the rounding of the transforms hides everything
 _LARGEST_LOG = 600.0
 _SUMS = 4e-9  # relative error of two sums of up to 2**22 positive doubles, one inside the other
 _TRIES = 4
+_DECEIVED = 0.6  # of the bound by a moment: an epsilon so much smaller is not told by moments
+_COARSE = 0.5  # a first grid that is coarser than this tells nothing
+_FINENESS = 5e-5  # of epsilon: what a finer grid may still change
+_FINENESS_BELOW = 2e-4  # of the moment: what may lie between both bounds on a delta
+_REFINEMENTS = 12
+_STRONGEST = 8.0
+_BETWEEN_ORDERS = 1.5
+_HARDLY = 0.8  # of the width of a bracket: a finer grid that leaves more is the last
+_NARROW = 5e-5  # of epsilon: a bracket that need not be narrower
 _MANY = 48  # different losses, for which another try takes long
 _HIDDEN = 1e-5  # of delta: a larger error of the transforms asks for another tilt
 _WEAKER = 4.0
@@ -215,27 +225,117 @@ def _gaussian_epsilon(whole: ContinuousGaussian, target: Fraction, lower: bool) 
 
 
 def _epsilon_at(rest: Sequence[Part], aim: Aim, reverse: bool, lower: bool) -> float:
-    delta = aim.delta or 0.0
+    if len(rest) == 1 and rest[0][1] == 1 and aim.delta is not None:
+        leaf = rest[0][0]
+        if lower:
+            return _single_below(leaf, aim.delta, reverse)
+        return leaf.epsilon(delta=Fraction(aim.delta))
     if _uses(rest) > _MOST_USES:
         return 0.0 if lower else math.inf
-    grid = (grid_below if lower else grid_above)(rest, aim, reverse=reverse)
+    grids = Grids(rest, aim, reverse=reverse)
+    upper, grid = _upper_epsilon(grids, aim)
+    if not lower or upper <= aim.floor:
+        return max(upper, aim.floor)
+    return _lower_epsilon(grids, grid, aim, upper)
+
+
+def _single_below(leaf: Leaf, delta: float, reverse: bool) -> float:
+    """Return an epsilon at which the profile of a single use is certainly not below delta."""
+
+    def profile(epsilons: Floats) -> Floats:
+        return leaf.profile(epsilons, reverse=reverse) * (1 - 2 * PROFILE_ERROR)
+
+    left, right = leaf.reach(delta / 2)
+    high = max(-left if reverse else right, 0.0)
+    about = crossing(profile, delta, high)
+    tried = np.append(about * (1 - _MOVES), 0.0)
+    fits = tried[profile(tried) >= delta]
+    return float(fits[0]) if fits.size else 0.0
+
+
+def _upper_epsilon(grids: Grids, aim: Aim) -> tuple[float, Grid]:
+    """Return a bound from above, and the grid that it was found on; the floor is low enough."""
+    delta = aim.delta or 0.0
+    grid = grids.first()
+    if grids.few and grid.cumulants.is_calm and grid.step < _COARSE:
+        rough, found = _settled(grid, grids, delta, lower=False)
+        if rough <= _DECEIVED * grid.cost(aim):
+            return _measured(grids, found, aim, rough)
+    if grids.few:
+        grid = grids.fine(grid)
     if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
-        return aim.floor
-    tilt, found = grid.tilt, 0.0 if lower else math.inf
-    if lower:  # what lies one step before the largest loss must not vanish beside it
-        tilt = min(tilt, _LARGEST_LOG / grid.step)
-    for _ in range(_TRIES):
-        composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=tilt)
-        epsilon, well = _crossing(composed, _uses(rest), delta, lower)
-        found = max(found, epsilon) if lower else min(found, epsilon)
-        seen = 0.0 < epsilon < math.inf
-        if well or (seen and len(rest) > _MANY):
+        return aim.floor, grid
+    epsilon, found = _settled(grid, grids, delta, lower=False)
+    if grids.few and aim.floor < epsilon <= _DECEIVED * grid.cost(aim):
+        return _measured(grids, found, aim, epsilon)
+    return epsilon, found
+
+
+def _measured(grids: Grids, grid: Grid, aim: Aim, epsilon: float) -> tuple[float, Grid]:
+    """Refine a grid until the epsilon itself hardly changes, where a moment does not tell it."""
+    delta, least, factor, before_left = aim.delta or 0.0, epsilon, 2, math.inf
+    for _ in range(_REFINEMENTS):
+        if least <= aim.floor or not 0 < epsilon < math.inf:
             break
-        other = best_tilt(grid.cumulants, Aim(epsilon=epsilon)) if seen else tilt / _WEAKER
-        tilt = other if other < tilt * (1 - _TURN) else tilt / _WEAKER
+        tilt = weak_tilt(grid, factor, epsilon=epsilon, delta=delta)
+        factor = grids.possible_factor(grid.tilted(tilt), factor)
+        if factor < 2:
+            break
+        step, before = grids.finer(grid.step, factor), epsilon
+        epsilon, grid = _settled(grids.above(step, tilt=tilt), grids, delta, lower=False, tries=2)
+        least = min(least, epsilon)
+        # The excess falls with the step where nearly all losses are small beside it, and with its
+        # square where they are not.
+        left = abs(before - epsilon) / (factor - 1)
+        squared = left < before_left / factor**_BETWEEN_ORDERS
+        if squared:
+            left /= factor + 1
+        if left <= _FINENESS * epsilon:
+            break
+        wanted = left / (_FINENESS * max(epsilon, _TINY))
+        wanted = math.sqrt(wanted) if squared else wanted
+        factor, before_left = math.ceil(min(max(wanted, 2.0), _STRONGEST)), left
+    return least, grid
+
+
+def _lower_epsilon(grids: Grids, grid: Grid, aim: Aim, upper: float) -> float:
+    """Return a bound from below, on the grid of the bound from above or on a finer one."""
+    delta, step, greatest = aim.delta or 0.0, grid.step, 0.0
+    for _ in range(_TRIES):
+        before = greatest
+        # What lies one step before the largest loss must not vanish beside it.
+        under = grids.below(step, tilt=min(grid.tilt, _LARGEST_LOG / step))
+        greatest = max(greatest, _settled(under, grids, delta, lower=True)[0])
+        hardly = upper - greatest > _HARDLY * (upper - before)
+        if upper - greatest <= _NARROW * upper or not grids.few or hardly:
+            break
+        if grids.possible_factor(under, 2) < 2:
+            break
+        step = grids.finer(step, 2)
+    return greatest
+
+
+def _settled(
+    grid: Grid, grids: Grids, delta: float, *, lower: bool, tries: int = _TRIES
+) -> tuple[float, Grid]:
+    """Return the epsilon of a grid, with other tilts as long as rounding hides too much."""
+    best, chosen, tilt = 0.0 if lower else math.inf, grid.tilt, grid.tilt
+    for _ in range(tries):
+        composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=tilt)
+        epsilon, well = _crossing(composed, grids.uses, delta, lower)
+        if epsilon > best if lower else epsilon < best:
+            best, chosen = epsilon, tilt
+        elif 0.0 < best < math.inf:
+            break
+        seen = 0.0 < epsilon < math.inf
+        if well or (seen and len(grid.masses) > _MANY):
+            break
+        aim = Aim(epsilon=epsilon)
+        other = best_tilt(grid.cumulants, aim, near=tilt) if seen else tilt / _WEAKER
+        tilt = other if abs(other / tilt - 1) > _TURN else tilt / _WEAKER
         if window_points(grid.cumulants, tilt, grid.step) > MOST_WINDOW:
             break
-    return found
+    return best, grid.tilted(chosen)
 
 
 def _crossing(composed: Composed, uses: int, delta: float, lower: bool) -> tuple[float, bool]:
@@ -297,8 +397,15 @@ def _delta_at(
     if _uses(rest) > _MOST_USES:
         return 0.0 if lower else 1.0
     epsilon = up(exact) if lower else down(exact)
+    if len(rest) == 1 and rest[0][1] == 1:
+        return _single_delta(rest[0][0], exact, epsilon, reverse, lower)
     aim = Aim(epsilon=epsilon, floor=floor)
-    grid = (grid_below if lower else grid_above)(rest, aim, reverse=reverse)
+    grids = Grids(rest, aim, reverse=reverse)
+    grid = grids.first()
+    if grids.few:
+        grid = grids.fine(grid)
+    if lower:
+        grid = _close_below(grids, grid, aim)
     epsilon *= 1 + 2 * NUDGE if lower else 1 - 2 * NUDGE
     if epsilon >= grid.top:  # nothing but unbounded losses is beyond
         found = unbounded(grid.masses, grid.times)
@@ -312,6 +419,27 @@ def _delta_at(
         least = composed.infinity * (1 - 1e-12)
         return min(max(_low_delta(composed, total, composed.error, scale), least), 1.0)
     return min(_high_delta(composed, total, composed.error, scale, _uses(rest)), 1.0)
+
+
+def _single_delta(leaf: Leaf, exact: Fraction, epsilon: float, reverse: bool, lower: bool) -> float:
+    if not lower:
+        return leaf.delta(epsilon=exact)
+    value = float(leaf.profile(np.array([epsilon]), reverse=reverse)[0])
+    return max(value * (1 - 2 * PROFILE_ERROR), 0.0)
+
+
+def _close_below(grids: Grids, over: Grid, aim: Aim) -> Grid:
+    """Return a grid from below whose moment is close to that of a grid from above."""
+    wanted, step = over.cumulants.total(over.tilt), over.step
+    most = _FINENESS_BELOW * max(over.tilt * over.cost(aim), 1.0)
+    for _ in range(_TRIES):
+        grid = grids.below(step, tilt=over.tilt)
+        close = wanted - grid.cumulants.total(over.tilt) <= most
+        finer = grids.finer(step, 2)
+        if close or not grids.few or not grids.is_possible(finer, over):
+            break
+        step = finer
+    return grid
 
 
 def _scale(composed: Composed, epsilon: float) -> float:

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Randomized response repeated: the worst that so many equal steps can do, in closed form."""
+"""Randomized responses repeated, equal or different: the worst that such steps can do, exactly."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
+from itertools import accumulate
 
-from sordino.numbers.balls import Ball, ball, is_positive, round_up
+from sordino.numbers.balls import Ball, ball, bits, is_positive, round_up
 from sordino.numbers.rounding import reading, up_as_printed
-from sordino.privacy.binomial import at_most
+from sordino.privacy.calibrate import least_epsilon_up_to
 from sordino.privacy.failures import Failures
-from sordino.privacy.inverse import least_epsilon
-from sordino.privacy.subsets import exact_profile, subset_sums
 
 _MOST_SUMS = 1 << 10  # beyond, the sums take longer than the distribution
+_MOST_COUNTED = 2**14
+_MOST_WORK = 2**20
+_MOST_BITS = 2**24  # of all counts together
 
 
 def repeated_delta(epsilon: Fraction, times: int, failures: Failures, at: Fraction) -> float:
@@ -97,7 +101,7 @@ def different_epsilon(
 
     if reading(profile(Fraction(repr(pure)))) > target:  # by rounding only
         return pure
-    return least_epsilon(profile, delta=target, pure=pure)
+    return least_epsilon_up_to(profile, delta=target, pure=pure)
 
 
 def _lies(epsilon: Fraction, times: int, at: Fraction) -> int:
@@ -118,3 +122,78 @@ def _masses(epsilon: Fraction, times: int, most: int) -> tuple[Ball, Ball]:
         at_most(most, times=times, chance=lie, rest=truth),
         at_most(most, times=times, chance=truth, rest=lie),
     )
+
+
+def at_most(most: int, *, times: int, chance: Ball, rest: Ball) -> Ball:
+    """Return the probability of at most ``most`` successes, each of the given chance.
+
+    ``rest`` is one minus the chance, computed without a subtraction.
+    """
+    if most < 0:
+        return 0 * chance
+    if most >= times:
+        return 0 * chance + 1
+    above, below = ball(Fraction(most + 1)), ball(Fraction(times - most))
+    # Both are the regularised incomplete beta function; the smaller tail is the accurate one.
+    if most + 1 > times * float(chance.mid()):
+        return 1 - chance.beta_lower(above, below, True)
+    return rest.beta_lower(below, above, True)
+
+
+def subset_sums(steps: Mapping[Fraction, int]) -> dict[Fraction, int] | None:
+    """Count the subsets of the steps by the sum of their epsilons; None if there are too many sums.
+
+    >>> subset_sums({Fraction(1): 2, Fraction(3): 1}).values()
+    dict_values([1, 2, 1, 1, 2, 1])
+    """
+    unit = Fraction(
+        math.gcd(*(epsilon.numerator for epsilon in steps)),
+        math.lcm(*(epsilon.denominator for epsilon in steps)),
+    )
+    counts, work, times = {0: 1}, 0, sum(steps.values())
+    for epsilon, n in sorted(steps.items()):
+        jump = int(epsilon / unit)
+        work += len(counts) * (n + 1)
+        if work > _MOST_WORK or (n + 1) * times > _MOST_BITS:
+            return None
+        ways = [math.comb(n, j) for j in range(n + 1)]
+        longer: dict[int, int] = {}
+        for place, count in counts.items():
+            for j, way in enumerate(ways):
+                here = place + j * jump
+                longer[here] = longer.get(here, 0) + count * way
+        counts = longer
+        if len(counts) > _MOST_COUNTED or len(counts) * times > _MOST_BITS:
+            return None
+    return {place * unit: counts[place] for place in sorted(counts)}
+
+
+def exact_profile(
+    steps: Mapping[Fraction, int], sums: Mapping[Fraction, int]
+) -> Callable[[Fraction], Ball]:
+    """Return the profile of randomized responses, one for each step, as a function of epsilon.
+
+    If the answers in a subset are true and all others are lies, and its epsilons add up to a, then
+    the loss is a minus the rest. Both masses are kept as running sums from the largest a down.
+    """
+    total = sum((n * epsilon for epsilon, n in steps.items()), start=Fraction(0))
+    places = sorted(sums, reverse=True)
+    below = [total - 2 * a for a in places]  # minus the loss, ascending
+
+    @cache
+    def masses(_precision: int) -> tuple[list[Ball], list[Ball]]:
+        norm = ball(Fraction(1))
+        for epsilon, n in steps.items():
+            norm *= (1 + (-ball(epsilon)).exp()) ** n
+        seen = [ball(sums[a]) * ball(a - total).exp() / norm for a in places]
+        other = [ball(sums[a]) * ball(-a).exp() / norm for a in places]
+        return list(accumulate(seen)), list(accumulate(other))
+
+    def profile(at: Fraction) -> Ball:
+        many = bisect_left(below, -at)  # how many sums have a loss above at
+        if many == 0:
+            return ball(Fraction(0))
+        seen, other = masses(bits())
+        return seen[many - 1] - ball(at).exp() * other[many - 1]
+
+    return profile

@@ -16,6 +16,7 @@ from sordino.numbers.rational import Number, probability_or_zero
 from sordino.numbers.rounding import down, up_as_printed
 from sordino.privacy.amplification import (
     MOST_TERMS,
+    Table,
     amplified,
     backward_delta,
     base_epsilons,
@@ -25,10 +26,11 @@ from sordino.privacy.amplification import (
     forward_delta,
     log_moment,
     sampled_loss,
+    tabulate,
+    weighted,
 )
 from sordino.privacy.grouped import Grouped
 from sordino.privacy.leaf import Floats, Leaf, Relation
-from sordino.privacy.moments import Table, tabulate, weighted
 from sordino.privacy.profiles import both_signs, inverse, order_of, pure_rho, round_down, whole_size
 
 _TAIL = 1e-80  # profiles are tabulated up to here

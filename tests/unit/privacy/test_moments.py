@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sordino.privacy.amplification import tabulate, weighted
 from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.leaf import Leaf
-from sordino.privacy.moments import tabulate, weighted
 from sordino.privacy.pure import Pure
 from sordino.privacy.response import KaryResponse
 

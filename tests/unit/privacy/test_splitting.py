@@ -6,10 +6,9 @@ import pytest
 
 from sordino.numbers.rounding import reading
 from sordino.privacy import losses
-from sordino.privacy.currency import PURE, ZCDP, one_order
+from sordino.privacy.currency import PURE, ZCDP, one_order, without_failures
 from sordino.privacy.loss import Loss
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.splitting import without_failures
 from tests.unit.privacy.stated import Stated
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.numbers.balls import round_up
-from sordino.privacy.subsets import exact_profile, subset_sums
+from sordino.privacy.repeated import exact_profile, subset_sums
 from sordino.privacy.theorems import responses
 from sordino.privacy.theorems.responses import count_lies, listed, on_grid
 from sordino.theorems import optimal

@@ -11,7 +11,7 @@ from typing import Literal
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number, positive
 from sordino.numbers.rounding import reading
-from sordino.privacy.order_search import Curve, ask, best_order, delta_value, epsilon_value
+from sordino.privacy.orders import Curve, ask, best_order, delta_value, epsilon_value
 from sordino.privacy.theorems.arguments import EpsilonDelta, one_of, pair, read_amount, read_delta
 
 

@@ -25,8 +25,8 @@ import numpy as np
 from sordino.numbers.balls import SMALLEST, Ball, ball, round_up
 from sordino.numbers.rational import Number, positive
 from sordino.numbers.rounding import reading
-from sordino.privacy.binomial import at_most
-from sordino.privacy.inverse import crossing, epsilon_above, least_epsilon, log
+from sordino.privacy.calibrate import crossing, epsilon_above, least_epsilon_up_to, log
+from sordino.privacy.repeated import at_most
 from sordino.privacy.theorems.arguments import (
     EpsilonDelta,
     exactly_one,
@@ -221,7 +221,7 @@ def bounded_range(
         near = crossing(lambda at: _rough(width, steps, at), log(target), epsilons[0])
         epsilons.append(epsilon_above(profile, delta=target, near=near, pure=epsilons[0]))
     elif target and (known or steps <= _MOST_ENVELOPES):
-        epsilons.append(least_epsilon(profile, delta=target, pure=epsilons[0]))
+        epsilons.append(least_epsilon_up_to(profile, delta=target, pure=epsilons[0]))
     if target and not known:
         epsilons.append(optimal(epsilon=width, times=steps, at_delta=target).epsilon)
         epsilons.append(rho_to_epsilon(rho=_rho(width, steps), delta=target))

@@ -23,10 +23,9 @@ import numpy.typing as npt
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number
 from sordino.numbers.rounding import reading, up
+from sordino.privacy.calibrate import least_epsilon_up_to
 from sordino.privacy.failures import Failures
-from sordino.privacy.inverse import least_epsilon
-from sordino.privacy.repeated import repeated_delta, repeated_epsilon
-from sordino.privacy.subsets import exact_profile, subset_sums
+from sordino.privacy.repeated import exact_profile, repeated_delta, repeated_epsilon, subset_sums
 from sordino.privacy.theorems.arguments import (
     EpsilonDelta,
     exactly_one,
@@ -328,7 +327,7 @@ def _epsilon(steps: Mapping[Fraction, int], failures: Failures, target: Fraction
     profile, pure = _profile(steps, failures, left), rounded(Fraction(total))
     if reading(profile(Fraction(repr(pure)))) > target:  # by rounding only
         return pure
-    return least_epsilon(profile, delta=target, pure=pure)
+    return least_epsilon_up_to(profile, delta=target, pure=pure)
 
 
 def _profile(

@@ -16,7 +16,7 @@ from typing import Literal
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number, positive, positive_whole, probability
 from sordino.numbers.rounding import reading
-from sordino.privacy.order_search import Curve, ask
+from sordino.privacy.orders import Curve, ask
 from sordino.privacy.theorems.arguments import one_of, read_amount, read_signed, rounded
 from sordino.privacy.theorems.conversions import renyi_to_delta
 
