@@ -20,9 +20,9 @@ from sordino.auditing import audit as run_audit
 from sordino.auditing.page import facts_of, page
 from sordino.auditing.report import Outcome
 from sordino.cli.audit_target import load, read_value
-from sordino.cli.exits import FAILED, INTERRUPTED
-from sordino.cli.shown import console_for
-from sordino.cli.shown import facts_of as listed
+from sordino.cli.terminal import console_for
+from sordino.cli.terminal import facts_of as listed
+from sordino.cli.usage import FAILED, INTERRUPTED
 from sordino.numbers.rational import decimal_of
 
 if TYPE_CHECKING:

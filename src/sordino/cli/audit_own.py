@@ -20,8 +20,8 @@ from sordino.auditing.own.mechanisms import Case, cases
 from sordino.auditing.own.plans import plan_cases, plans
 from sordino.auditing.report import Outcome
 from sordino.cli.audit import bar, number, tell, write_page
-from sordino.cli.shown import console_for
-from sordino.cli.shown import facts_of as listed
+from sordino.cli.terminal import console_for
+from sordino.cli.terminal import facts_of as listed
 
 if TYPE_CHECKING:
     from sordino.cli.audit import Request

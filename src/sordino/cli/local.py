@@ -7,9 +7,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from sordino.cli.local_refusals import local_refusals
-from sordino.cli.options import SURE, AsJson
+from sordino.cli.options import SURE, AsJson, whole
 from sordino.cli.usage import Commands
-from sordino.cli.wholes import whole
 
 local = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 

@@ -19,7 +19,7 @@ from sordino.cli.local_choice import (
     name_of,
 )
 from sordino.cli.local_shown import check_picture, draw, percentage
-from sordino.cli.shown import console_for
+from sordino.cli.terminal import console_for
 from sordino.local.plot import draw_errors
 from sordino.local.protocol import Protocol
 

@@ -14,7 +14,7 @@ from sordino.cli.local_choice import AnyProtocol, Asked, as_text, choose_protoco
 from sordino.cli.local_column import read_answers
 from sordino.cli.local_files import at_once, check_out, reports_file
 from sordino.cli.local_shown import bar, percentage
-from sordino.cli.shown import console_for, facts_of
+from sordino.cli.terminal import console_for, facts_of
 from sordino.local.protocol import Protocol
 
 

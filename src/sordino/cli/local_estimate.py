@@ -19,7 +19,7 @@ from sordino.answer.render import printable
 from sordino.cli.local_choice import AnyProtocol, as_text, name_of
 from sordino.cli.local_files import read_pieces, read_protocol
 from sordino.cli.local_shown import bar, check_picture, draw, percent, percents, rounded, sure
-from sordino.cli.shown import console_for, facts_of
+from sordino.cli.terminal import console_for, facts_of
 from sordino.local.estimate import Estimate, Line
 from sordino.local.mean import MeanEstimate, MeanServer
 from sordino.local.numbers import NumberProtocol

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sordino.cli.exits import refusals
+from sordino.cli.usage import refusals
 
 _TOO_LARGE = "a number is too large or too small to be computed with; take one of usual size"
 _NO_MEMORY = "there is not enough memory for this; take fewer categories, or a smaller file"

@@ -15,9 +15,9 @@ from typing import Any
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sordino.cli.exits import INTERRUPTED
 from sordino.cli.local_targets import check_target, unwritable
-from sordino.cli.shown import console_for
+from sordino.cli.terminal import console_for
+from sordino.cli.usage import INTERRUPTED
 
 _PICTURES = (".png", ".svg", ".pdf")
 _EXACT = Context(prec=1000)  # digits, more than any number here has

@@ -5,7 +5,7 @@
 """
 
 from sordino.dbapi.connection import Connection, connect
-from sordino.dbapi.cursor import Cursor, Terms
+from sordino.dbapi.cursor import Cursor
 from sordino.dbapi.errors import (
     DatabaseError,
     DataError,
@@ -32,6 +32,7 @@ from sordino.dbapi.types import (
     Timestamp,
     TimestampFromTicks,
 )
+from sordino.plan.ask import Terms
 
 __all__ = [
     "BINARY",

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from os import PathLike
-from types import TracebackType
 from typing import NoReturn, Unpack
 
 from sordino.catalog.model import Catalog
 from sordino.dbapi import errors
-from sordino.dbapi.cursor import Cursor, Terms, merged
+from sordino.dbapi.cursor import Cursor
 from sordino.dbapi.errors import InterfaceError, NotSupportedError, translated
 from sordino.ledger.ledger import Ledger
+from sordino.plan.ask import Terms, merged
 from sordino.session import Session, open_catalog
 from sordino.session.session import OWNER
 
@@ -69,12 +69,7 @@ class Connection:
     def __enter__(self) -> Connection:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
 
@@ -87,7 +82,7 @@ def connect(
     threads: int | None = None,
     memory_limit: str | None = None,
     intervals: bool = False,
-    **asked: Unpack[Terms],
+    **stated: Unpack[Terms],
 ) -> Connection:
     """Open a catalog, or take a session, and return a connection to it.
 
@@ -97,7 +92,7 @@ def connect(
     they can be said anew in ``Cursor.execute``.
     """
     with translated():
-        terms = merged({}, asked)
+        terms = merged({}, stated)
         if not isinstance(catalog, Session):
             session = open_catalog(
                 catalog,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, Unpack
 
 from sordino.answer import Answer
@@ -12,24 +11,14 @@ from sordino.answer.frames import fitting, free_name
 from sordino.dbapi.errors import InterfaceError, NotSupportedError, ProgrammingError, translated
 from sordino.dbapi.parameters import bound
 from sordino.dbapi.types import type_code
+from sordino.plan.ask import Terms, merged, read_ask
 from sordino.query.types import Type
-from sordino.session.session import Asked
 
 if TYPE_CHECKING:
     from sordino.dbapi.connection import Connection
 
 Row: TypeAlias = tuple[object, ...]
 Described: TypeAlias = tuple[str, str, None, None, None, None, None]
-_PRICES = ("epsilon", "rho", "within")
-
-
-class Terms(Asked, total=False):
-    """What may be said besides the SQL; see ``Session.ask``."""
-
-    nonnegative: bool
-    integer: bool
-    consistent: bool
-    fresh: bool
 
 
 class Cursor:
@@ -45,7 +34,7 @@ class Cursor:
         self._forget()
 
     def execute(
-        self, operation: str, parameters: Sequence[object] | None = None, **asked: Unpack[Terms]
+        self, operation: str, parameters: Sequence[object] | None = None, **stated: Unpack[Terms]
     ) -> Cursor:
         """Ask a question: it is priced, charged and answered.
 
@@ -55,8 +44,9 @@ class Cursor:
         self._check_open()
         self._forget()
         with translated():
-            terms = merged(self.connection.terms, asked)
-            answer = self.connection.session.ask(bound(operation, parameters), **terms)
+            terms = merged(self.connection.terms, stated)
+            ask = read_ask(bound(operation, parameters), **terms)
+            answer = self.connection.session.answer_ask(ask)
         self._keep(answer)
         return self
 
@@ -90,12 +80,12 @@ class Cursor:
         """Return the next rows of the answer, ``arraysize`` of them if no size is given."""
         self._check_open()
         self._answered()
-        many = self.arraysize if size is None else size
-        if many < 0:
-            raise ProgrammingError(f"size must be at least 0, not {many}")
-        found = self._rows[self._next : self._next + many]
-        self._next += len(found)
-        return found
+        count = self.arraysize if size is None else size
+        if count < 0:
+            raise ProgrammingError(f"size must be at least 0, not {count}")
+        rows = self._rows[self._next : self._next + count]
+        self._next += len(rows)
+        return rows
 
     def fetchall(self) -> list[Row]:
         """Return the rows of the answer that were not fetched yet."""
@@ -124,12 +114,7 @@ class Cursor:
     def __enter__(self) -> Cursor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def _forget(self) -> None:
@@ -155,21 +140,6 @@ class Cursor:
         if self._closed:
             raise InterfaceError("this cursor is closed; ask the connection for another")
         self.connection.check_open()
-
-
-def merged(usual: Terms, asked: Terms) -> Terms:
-    """Return what holds for one question: what is said for it, and otherwise the usual.
-
-    >>> merged({"epsilon": 1, "confidence": 0.9}, {"within": 50})
-    {'epsilon': None, 'confidence': 0.9, 'rho': None, 'within': 50}
-    """
-    unknown = sorted(asked.keys() - Terms.__annotations__.keys())
-    if unknown:
-        known = ", ".join(Terms.__annotations__)
-        raise TypeError(f"{unknown[0]!r} is not known here; there are {known}")
-    if any(asked.get(price) is not None for price in _PRICES):
-        usual = {**usual, "epsilon": None, "rho": None, "within": None}
-    return {**usual, **asked}
 
 
 def _columns(answer: Answer, *, intervals: bool) -> Iterator[tuple[str, str, list[object]]]:

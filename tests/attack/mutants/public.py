@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan import allocate, limits, split
+from sordino.plan import allocate, limits, planning, split
 from sordino.plan import bounded as shifts
 from sordino.plan.bounded import Bounded, Total
 from sordino.sql.bind import joins as bind_joins
@@ -103,9 +103,9 @@ PUBLIC: dict[str, Mutant] = {
         "draw(epsilon=release.epsilon_value)",
     ),
     "the price depends on the data": _of(
-        allocate.plan_question,
-        "return allocate(outline, purse, epsilon=epsilon,",
-        f"return allocate(outline, purse, epsilon=epsilon / (1 + {_ROWS}),",
+        planning.plan_question,
+        "cost_of(ask.price, search.purse)",
+        f"cost_of(Epsilon(ask.price.amount / (1 + {_ROWS})), search.purse)",
     ),
     "the statement depends on the data": _sized_statement,
     "the unit is a column like others": _of(

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.plan.allocate import plan_question
 from sordino.plan.intervals import expected, is_noisy
 from sordino.plan.plan import Added, Mean, Plan
 from sordino.query.tree import (
@@ -37,6 +36,7 @@ from tests.unit.plan.questions import (
     UNITS,
     VARIANCE,
     catalog,
+    plan_question,
     question,
 )
 
