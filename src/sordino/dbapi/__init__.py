@@ -4,8 +4,7 @@
 ``connect`` opens a catalog, a cursor asks, and each question is charged before data is looked at.
 """
 
-from sordino.dbapi.connection import Connection, connect
-from sordino.dbapi.cursor import Cursor
+from sordino.dbapi.connection import Connection, Cursor, connect
 from sordino.dbapi.errors import (
     DatabaseError,
     DataError,

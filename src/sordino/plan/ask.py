@@ -31,8 +31,8 @@ _NO_LIMITS = Limits()
 StatedWidth: TypeAlias = "Number | str"
 
 
-class PlanTerms(TypedDict, total=False):
-    """What may be said of a plan besides the SQL; see ``Session.ask``."""
+class Terms(TypedDict, total=False):
+    """What may be said besides the SQL; see ``Session.ask``."""
 
     epsilon: Number | None
     rho: Number | None
@@ -44,11 +44,6 @@ class PlanTerms(TypedDict, total=False):
     rows_per_group: int | None
     expected_rows: Number | None
     diagnostics: bool
-
-
-class Terms(PlanTerms, total=False):
-    """What may be said besides the SQL; see ``Session.ask``."""
-
     nonnegative: bool
     integer: bool
     consistent: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what is asked to a plan that the engine can carry out; the latest ones are kept."""
+"""From what is asked to a plan, of which the latest are kept, and to the identity of its answer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from sys import getsizeof
 from sordino.cache import MEGABYTE, Shelf
 from sordino.catalog.model import Catalog
 from sordino.engine.protocol import Engine
-from sordino.plan.ask import Ask
+from sordino.plan.ask import Ask, Options
 from sordino.plan.bounded import Votes
+from sordino.plan.encoding import digest
 from sordino.plan.plan import Plan
 from sordino.plan.planning import plan_question
 from sordino.plan.size import check_size
 from sordino.query.tree import Query
 from sordino.query.types import Value
+from sordino.release.record import private_tables
 from sordino.sql.domains import PublicValues
 from sordino.sql.parse import parse
 
@@ -54,6 +56,24 @@ class Planner:
         if any(table.public for table in self._catalog.tables):
             return parse(sql, self._catalog, public=self._public)
         return self._questions.take(sql, lambda: parse(sql, self._catalog, public=self._public))
+
+
+def asked_of(plan: Plan, options: Options) -> str:
+    """Return a digest of a plan and of how its numbers are shown."""
+    return digest("answer", plan.fingerprint, options)
+
+
+def tables_of(plan: Plan, catalog: Catalog) -> set[str]:
+    """Return the tables an answer depends on: its own, those above them, and all public ones."""
+    names = {table.name for table in catalog.tables if table.public}
+    above = list(private_tables(plan.query.rows))
+    while above:
+        name = above.pop()
+        names.add(name)
+        table = catalog.table(name)
+        if table is not None and table.parent is not None:
+            above.append(table.parent.parent)
+    return names
 
 
 def _bytes_of_question(query: Query) -> int:

@@ -14,7 +14,7 @@ from sordino.engine.protocol import Engine, Progress
 from sordino.errors import AnsweredError
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.numbers.rational import Number
-from sordino.plan.ask import Ask, Options, PlanTerms, StatedWidth, read_ask
+from sordino.plan.ask import Ask, Options, StatedWidth, Terms, read_ask
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.plan import Plan
 from sordino.plan.size import check_size
@@ -23,9 +23,8 @@ from sordino.release import release
 from sordino.session.budgets import Budgets, left_of
 from sordino.session.first_identity import first_identity
 from sordino.session.flights import Flights
-from sordino.session.identity import asked_of, tables_of
 from sordino.session.owner_log import OwnerLog, logged
-from sordino.session.planner import Planner
+from sordino.session.planner import Planner, asked_of, tables_of
 from sordino.sql.domains import PublicValues
 
 if TYPE_CHECKING:
@@ -106,7 +105,8 @@ class Session:
         far off it may be by ``within``. ``delta`` is for discovering keys. ``rows``, ``groups`` and
         ``rows_per_group`` say how much of one unit counts, in place of the declared limits: less
         of each makes the noise smaller and cuts more off. ``diagnostics`` spends a tenth on saying
-        how much was clamped and cut. The last three say how noisy counts are shown.
+        how much was clamped and cut. ``nonnegative``, ``integer`` and ``consistent`` say how
+        noisy counts are shown.
 
         The charge stays whatever happens afterwards, also if the question is interrupted, and is
         taken up by who asks the same of the same data again.
@@ -131,14 +131,14 @@ class Session:
             )
         )
 
-    def explain(self, sql: str, **terms: Unpack[PlanTerms]) -> Explanation:
+    def explain(self, sql: str, **terms: Unpack[Terms]) -> Explanation:
         """Say what an answer would cost and how far off it would be; nothing is charged or read.
 
-        The arguments are those of ``ask``, but for the last four.
+        The arguments are those of ``ask``; how counts are shown makes no difference here.
         """
         return self.explain_ask(read_ask(sql, **terms))
 
-    def plan(self, sql: str, **terms: Unpack[PlanTerms]) -> Plan:
+    def plan(self, sql: str, **terms: Unpack[Terms]) -> Plan:
         """Return the plan of a question: all that is known of an answer before it is paid for."""
         return self.plan_ask(read_ask(sql, **terms))
 

@@ -25,7 +25,7 @@ from sordino.query import tree
 from sordino.query.tree import Kind, Measure
 from sordino.release import Options
 from sordino.session.first_identity import first_identity
-from sordino.session.identity import asked_of
+from sordino.session.planner import asked_of
 from tests.fixtures.answered.make import PAID, SHOWN, lay_out
 from tests.unit.plan.questions import AGE, catalog, plan_question, question
 
