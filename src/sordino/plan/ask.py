@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, TypedDict, Unpack
@@ -29,6 +29,7 @@ DISCOVERIES_BY_DEFAULT = 10  # questions that share the delta of a budget if nob
 _NO_LIMITS = Limits()
 
 StatedWidth: TypeAlias = "Number | str"
+Reader: TypeAlias = Callable[[str, object], Fraction]
 
 
 class Terms(TypedDict, total=False):
@@ -64,8 +65,9 @@ class Options:
     consistent: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            _flag(name, value)
+        _flag("nonnegative", self.nonnegative)
+        _flag("integer", self.integer)
+        _flag("consistent", self.consistent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +145,20 @@ def read_ask(sql: str, **terms: Unpack[Terms]) -> Ask:
     check_known(terms)
     if not isinstance(sql, str):
         raise TypeError(f"a question is a text, not {type(sql).__name__}")
-    confidence = confidence_level(terms.get("confidence", Fraction(95, 100)))
-    if confidence > MAX_CONFIDENCE:
-        raise ValueError(f"confidence must be at most {float(MAX_CONFIDENCE)}")
     delta, expected_rows = terms.get("delta"), terms.get("expected_rows")
     return Ask(
         sql=sql,
         price=_price(terms),
-        confidence=confidence,
-        delta=None if delta is None else probability("delta", delta),
+        confidence=_number(_confidence, "confidence", terms.get("confidence", 0.95)),
+        delta=None if delta is None else _number(probability, "delta", delta),
         limits=read_limits(
             rows=terms.get("rows"),
             groups=terms.get("groups"),
             rows_per_group=terms.get("rows_per_group"),
         ),
-        expected_rows=None if expected_rows is None else positive("expected_rows", expected_rows),
+        expected_rows=None
+        if expected_rows is None
+        else _number(positive, "expected_rows", expected_rows),
         diagnostics=_flag("diagnostics", terms.get("diagnostics", False)),
         options=Options(
             nonnegative=terms.get("nonnegative", False),
@@ -170,10 +171,10 @@ def read_ask(sql: str, **terms: Unpack[Terms]) -> Ask:
 
 def check_known(terms: Terms) -> None:
     """Refuse words that mean nothing here."""
-    unknown = sorted(terms.keys() - Terms.__annotations__.keys())
-    if unknown:
+    if not terms.keys() <= Terms.__annotations__.keys():
+        unknown = min(terms.keys() - Terms.__annotations__.keys())
         known = ", ".join(Terms.__annotations__)
-        raise TypeError(f"{unknown[0]!r} is not known here; there are {known}")
+        raise TypeError(f"{unknown!r} is not known here; there are {known}")
 
 
 def merged(usual: Terms, stated: Terms) -> Terms:
@@ -196,9 +197,9 @@ def is_priced(terms: Terms) -> bool:
 def _price(terms: Terms) -> Epsilon | Rho | Within:
     match terms.get("epsilon"), terms.get("rho"), terms.get("within"):
         case epsilon, None, None if epsilon is not None:
-            return Epsilon(positive("epsilon", epsilon))
+            return Epsilon(_number(positive, "epsilon", epsilon))
         case None, rho, None if rho is not None:
-            return Rho(positive("rho", rho))
+            return Rho(_number(positive, "rho", rho))
         case None, None, within if within is not None:
             return Within(_widths(within))
         case _:
@@ -215,7 +216,7 @@ def _widths(
 
 def _width(width: StatedWidth) -> Width:
     if not isinstance(width, str):
-        return positive("within", width)
+        return _number(positive, "within", width)
     try:
         percent = decimal_of("within", width.removesuffix("%"))
     except ValueError:
@@ -223,6 +224,25 @@ def _width(width: StatedWidth) -> Width:
     if percent is None or not width.endswith("%"):
         raise ValueError(f"within must be a number or a percentage such as '5%', got {width!r}")
     return Percent(width, positive("within", percent) / 100)
+
+
+def _number(read: Reader, name: str, value: Number) -> Fraction:
+    """Read a number; those read lately are kept, for most questions repeat them."""
+    if type(value).__hash__ is None:
+        return read(name, value)  # which says what is wrong with it
+    return _read_lately(read, name, value)
+
+
+@lru_cache(maxsize=256, typed=True)  # for 0.1 and the fraction equal to it mean different numbers
+def _read_lately(read: Reader, name: str, value: Number) -> Fraction:
+    return read(name, value)
+
+
+def _confidence(name: str, value: object) -> Fraction:
+    confidence = confidence_level(value)
+    if confidence > MAX_CONFIDENCE:
+        raise ValueError(f"{name} must be at most {float(MAX_CONFIDENCE)}")
+    return confidence
 
 
 def _flag(name: str, value: bool) -> bool:

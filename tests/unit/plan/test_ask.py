@@ -72,6 +72,19 @@ def test_equal_numbers_of_any_type_make_equal_asks(epsilon: Any) -> None:
     }
 
 
+def test_numbers_that_python_calls_equal_are_read_by_their_type() -> None:
+    """A float is the decimal it prints as, and the fraction equal to it is itself."""
+    assert Fraction(0.1) == 0.1
+    for _ in range(2):
+        assert read_ask(SQL, epsilon=0.1).price == Epsilon(TENTH)
+        assert read_ask(SQL, epsilon=Fraction(0.1)).price == Epsilon(Fraction(0.1))
+        assert read_ask(SQL, epsilon=np.float64(0.1)).price == Epsilon(TENTH)
+        assert read_ask(SQL, epsilon=1).price == Epsilon(Fraction(1))
+        for odd in (True, [1], np.array([1.0]), "1"):
+            with pytest.raises(TypeError, match="epsilon must be a positive number, got"):
+                read_ask(SQL, epsilon=odd)  # type: ignore[arg-type]  # the point of the test
+
+
 def test_asks_of_other_plans_differ_and_those_that_are_shown_otherwise_do_not() -> None:
     usual = read_ask(SQL, epsilon=1)
     others: list[dict[str, Any]] = [
