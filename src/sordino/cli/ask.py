@@ -61,7 +61,8 @@ def explain(
     with refusals(as_json=as_json):
         import sordino as so  # this and the following load rich and sqlglot
         from sordino.catalog.toml import read_catalog
-        from sordino.cli.terminal import console_for, note_stranger, show_explanation
+        from sordino.cli.show import note_stranger, show_explanation
+        from sordino.cli.terminal import console_for
         from sordino.session import service
         from sordino.session.opening import refusal_of
 
@@ -134,7 +135,8 @@ def ask(
     with refusals(as_json=as_json):
         import sordino as so  # this and the following load rich and sqlglot
         from sordino.catalog.toml import read_catalog
-        from sordino.cli.terminal import console_for, note_stranger, show_answer
+        from sordino.cli.show import note_stranger, show_answer
+        from sordino.cli.terminal import console_for
         from sordino.session import service
 
         asked = typed.read(sql, nonnegative=nonnegative, consistent=consistent, fresh=fresh)

@@ -27,7 +27,8 @@ from rich.text import Text
 import sordino as so
 from sordino.answer import Answer
 from sordino.catalog.checks import DEFAULT
-from sordino.cli.terminal import facts_of, gauge, plain, table_of
+from sordino.cli.show import table_of
+from sordino.cli.terminal import facts_of, gauge, plain
 from sordino.errors import BudgetExceeded, CatalogError, QueryError
 from sordino.ledger.verify import verify
 from sordino.session import Left

@@ -32,7 +32,8 @@ def budget(
     """Show what is left, in all and for each analyst."""
     with refusals(as_json=as_json):
         from sordino.catalog.toml import read_catalog  # this and the following load rich
-        from sordino.cli.terminal import console_for, note_stranger, show_budget
+        from sordino.cli.show import note_stranger, show_budget
+        from sordino.cli.terminal import console_for
         from sordino.ledger.history import standing
         from sordino.session.opening import ledger_of, refusal_of
         from sordino.session.service import budget_to_json, check_who
@@ -66,7 +67,8 @@ def history(
     """Show the newest entries of the ledger, the last one last."""
     with refusals(as_json=as_json):
         from sordino.catalog.toml import read_catalog  # this and the following load rich
-        from sordino.cli.terminal import console_for, show_entries
+        from sordino.cli.show import show_entries
+        from sordino.cli.terminal import console_for
         from sordino.ledger.history import currencies, entries
         from sordino.session.opening import ledger_of
         from sordino.session.service import history_to_json
@@ -96,7 +98,8 @@ def log(
     """Show the owner's log: why questions failed after their charge."""
     with refusals(as_json=as_json):
         from sordino.catalog.toml import read_catalog  # this and the following load rich
-        from sordino.cli.terminal import console_for, show_log
+        from sordino.cli.show import show_log
+        from sordino.cli.terminal import console_for
         from sordino.session.owner_log import check_log
 
         declared = read_catalog(catalog)
@@ -162,7 +165,8 @@ def verify(
     """Check every hash, sum and answer; leave with 4 if one is wrong."""
     with refusals(as_json=as_json):
         from sordino.catalog.toml import read_catalog  # this and the following load rich
-        from sordino.cli.terminal import console_for, show_verified
+        from sordino.cli.show import show_verified
+        from sordino.cli.terminal import console_for
         from sordino.ledger.anchor import Anchor
         from sordino.ledger.receipt import read_seen
         from sordino.ledger.stores.sqlite.store import SqliteStore
@@ -285,7 +289,8 @@ def amend(
     """Put the limits of the catalog on record."""
     with refusals(as_json=as_json):
         from sordino.catalog.toml import read_catalog  # this and the following load rich
-        from sordino.cli.terminal import console_for, show_amended
+        from sordino.cli.show import show_amended
+        from sordino.cli.terminal import console_for
         from sordino.ledger.history import currencies
         from sordino.ledger.opening import open_ledger
 

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 import sordino as so
-from sordino.cli.terminal import gauge, show_answer
+from sordino.cli.show import show_answer
+from sordino.cli.terminal import gauge
 from sordino.privacy.currency import PURE, Price
 from sordino.session.budgets import more_in_words, more_like
 

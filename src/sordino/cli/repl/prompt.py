@@ -23,16 +23,8 @@ from sordino.cli.repl.input import (
     read_pipe,
     statements,
 )
-from sordino.cli.terminal import (
-    console_for,
-    facts_of,
-    note_stranger,
-    plain,
-    show_answer,
-    show_budget,
-    show_entries,
-    table_with,
-)
+from sordino.cli.show import note_stranger, show_answer, show_budget, show_entries
+from sordino.cli.terminal import console_for, facts_of, plain, table_with
 from sordino.cli.usage import code_of, show_error, words_of
 from sordino.errors import QueryError, SordinoError
 from sordino.ledger.history import entries, standing
