@@ -23,6 +23,7 @@ from sordino.query.tree import Kind, MeasureRef, Output, Query
 # Ratios of half-widths between these are ordinary doubles.
 _NARROWEST, _WIDEST = 1e-250, 1e250
 _ROUNDS_OF_BENDING = 4
+_PLENTY_OF_ROWS = 1e9
 _PRICES_IN_A_DECADE = 9000  # which have four digits
 _LOWEST_DECADE, _HIGHEST_DECADE = -9, 4
 
@@ -178,26 +179,32 @@ def _targets(
 
 def _width(plan: Plan, output: Output, width: Width, rows: float | None) -> float:
     """Read a half-width for a column, and refuse one that cannot be known beforehand."""
-    found = expected(plan, output.scalar, rows=rows)
-    if found.half_width is None or (found.rows and _is_ranked(plan, output)):
-        grows = rows is None and found.about != "it depends on the answer"
+    likely = expected(plan, output.scalar, rows=rows)
+    if not _is_known(plan, output, rows):
+        needs_rows = rows is None and _is_known(plan, output, _PLENTY_OF_ROWS)
         raise MissingBound(
             "within",
-            f"how wide {output.title} will be is not known beforehand: {found.about}",
+            f"how wide {output.title} will be is not known beforehand: {likely.about}",
             hint="state expected_rows (--expected-rows), a public guess at the rows of a group"
-            if grows
+            if needs_rows
             else "state the price, or name the other columns, in Python as within={'n': 50}",
         )
     if isinstance(width, Fraction):
         return _in_reach(float(width))
     scale = _scale(plan, output)
-    if scale is None or found.rows:
+    if scale is None or likely.rows:
         raise MissingBound(
             "within",
             f"{width.text!r} of {output.title} has no public scale to be a part of",
             hint="write a number; counts, sums and choices have no range",
         )
     return _in_reach(float(width.share * scale))
+
+
+def _is_known(plan: Plan, output: Output, rows: float | None) -> bool:
+    """Tell whether a half-width is known beforehand, in the unit of the column."""
+    likely = expected(plan, output.scalar, rows=rows)
+    return likely.half_width is not None and not (likely.rows and _is_ranked(plan, output))
 
 
 def _in_reach(width: float) -> float:
@@ -235,11 +242,11 @@ def _ratios(
     plan: Plan, targets: list[tuple[Output, float]], rows: float | None
 ) -> dict[Output, float]:
     """Return how wide each column is, as a multiple of what is wanted."""
-    found = [(output, expected(plan, output.scalar, rows=rows), width) for output, width in targets]
-    return {
-        output: math.inf if here.half_width is None else here.half_width / width
-        for output, here, width in found
-    }
+    ratios = {}
+    for output, width in targets:
+        half_width = expected(plan, output.scalar, rows=rows).half_width
+        ratios[output] = math.inf if half_width is None else half_width / width
+    return ratios
 
 
 def _near(plan: Plan, place: int, targets: list[tuple[Output, float]], rows: float | None) -> int:
