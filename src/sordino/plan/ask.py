@@ -209,20 +209,23 @@ def _price(terms: Terms) -> Epsilon | Rho | Within:
 def _widths(
     within: StatedWidth | Mapping[str, StatedWidth],
 ) -> Width | tuple[tuple[str, Width], ...]:
-    if isinstance(within, Mapping):
-        return tuple((name, _width(width)) for name, width in within.items())
-    return _width(within)
+    if not isinstance(within, Mapping):
+        return _width(within)
+    if not all(isinstance(name, str) for name in within):
+        raise TypeError("within names columns by their titles, such as {'n': 50}")
+    return tuple((name, _width(width)) for name, width in within.items())
 
 
 def _width(width: StatedWidth) -> Width:
     if not isinstance(width, str):
         return _number(positive, "within", width)
+    wrong = ValueError(f"within must be a number or a percentage such as '5%', got {width!r}")
+    if not width.endswith("%"):
+        raise wrong
     try:
-        percent = decimal_of("within", width.removesuffix("%"))
+        percent = decimal_of("within", width[:-1])
     except ValueError:
-        percent = None
-    if percent is None or not width.endswith("%"):
-        raise ValueError(f"within must be a number or a percentage such as '5%', got {width!r}")
+        raise wrong from None
     return Percent(width, positive("within", percent) / 100)
 
 

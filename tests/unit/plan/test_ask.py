@@ -122,6 +122,7 @@ def test_exactly_one_price_is_stated(terms: Any) -> None:
         ({"within": "5"}, "within must be a number or a percentage such as '5%', got '5'"),
         ({"within": "0%"}, "within must be a positive number"),
         ({"within": {"n": 0}}, "within must be a positive number"),
+        ({"within": {1: 5}}, "within names columns by their titles"),
         ({"epsilon": 1, "delta": 1}, "delta must be a number between 0 and 1"),
         ({"epsilon": 1, "price": 1}, "'price' is not known here; there are epsilon, rho, within"),
     ],
