@@ -6,6 +6,18 @@ from __future__ import annotations
 Span = tuple[int, int]  # first character of a clause, and the one after its last
 
 
+def error_json(
+    code: str, message: str, *, why: str = "", hint: str = "", span: Span | None = None
+) -> dict[str, object]:
+    """Return the one shape that all errors have for programs.
+
+    >>> error_json("argument", "epsilon must be a positive number, got 0")["hint"]
+    ''
+    """
+    where = None if span is None else list(span)
+    return {"code": code, "message": message, "why": why, "hint": hint, "span": where}
+
+
 class SordinoError(Exception):
     """What every error of our own is, so that one clause catches them all."""
 
@@ -58,13 +70,7 @@ class QueryError(SordinoError):
 
     def as_json(self) -> dict[str, object]:
         """Return what a program needs, in the one shape that all errors have."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "why": self.why,
-            "hint": self.hint,
-            "span": None if self.span is None else list(self.span),
-        }
+        return error_json(self.code, self.message, why=self.why, hint=self.hint, span=self.span)
 
 
 class SyntaxFault(QueryError):
@@ -112,9 +118,20 @@ class SealedError(SordinoError):
 
 
 class BudgetError(SordinoError):
-    """A budget says no; the text depends on what was spent, never on the data."""
+    """A budget says no; the text depends on what was spent, never on the data.
+
+    ``message`` says what is wrong, and ``hint`` what to do.
+    """
 
     code: str = "budget"
+    hint: str
+
+    @property
+    def message(self) -> str:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
 
 
 class BudgetExceeded(BudgetError):
@@ -132,8 +149,9 @@ class BudgetExceeded(BudgetError):
         self.left = left
         self.hint = hint
 
-    def __str__(self) -> str:
-        return f"this asks for {self.asked}, but {self.left} is left; {self.hint}"
+    @property
+    def message(self) -> str:
+        return f"this asks for {self.asked}, but {self.left} is left"
 
 
 class QuestionTooDear(BudgetError):
@@ -151,9 +169,9 @@ class QuestionTooDear(BudgetError):
         self.most = most
         self.hint = "ask for less"
 
-    def __str__(self) -> str:
-        most = f"one question may cost at most {self.most}"
-        return f"this asks for {self.asked}, but {most}; {self.hint}"
+    @property
+    def message(self) -> str:
+        return f"this asks for {self.asked}, but one question may cost at most {self.most}"
 
 
 class UnknownAnalyst(BudgetError):
@@ -171,10 +189,10 @@ class UnknownAnalyst(BudgetError):
         self.named = named
         self.hint = f'ask as one of them, or add [analysts.{who}], or [analysts."*"] for everybody'
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> str:
         names = ", ".join(map(repr, self.named))
-        said = f"{self.who!r} is not among the analysts that the catalog names, who are {names}"
-        return f"{said}; {self.hint}"
+        return f"{self.who!r} is not among the analysts that the catalog names, who are {names}"
 
 
 def _underlined(sql: str, span: Span) -> list[str]:

@@ -366,7 +366,17 @@ def column(
 
 
 def limits(*, rows: object = None, groups: object = None, rows_per_group: object = None) -> Limits:
-    """Return checked limits of how much of one unit counts."""
+    """Return the limits that an owner declares."""
+    try:
+        return read_limits(rows=rows, groups=groups, rows_per_group=rows_per_group)
+    except ValueError as error:
+        raise CatalogError(str(error)) from None
+
+
+def read_limits(
+    *, rows: object = None, groups: object = None, rows_per_group: object = None
+) -> Limits:
+    """Read how much of one unit counts; raises ValueError for what is no limit."""
     return Limits(
         rows=_limit("rows", rows),
         groups=_limit("groups", groups),
@@ -486,7 +496,7 @@ def _limit(name: str, value: object) -> int | None:
     if value is None:
         return None
     if not is_integer(value) or not 1 <= value <= LARGEST_LIMIT:
-        raise CatalogError(
+        raise ValueError(
             f"limits: {name} must be a whole number from 1 to {LARGEST_LIMIT:,}, got {value!r}"
         )
     return int(value)

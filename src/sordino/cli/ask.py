@@ -1,193 +1,252 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sordino ask`: the answer with its error bars, what it cost, and what is left."""
+"""The commands for questions: `sordino explain`, `sordino ask` and `sordino repl`."""
 
-from __future__ import annotations
-
-import csv
 import importlib.util
 import json
-from dataclasses import dataclass
-from decimal import ROUND_UP, Context, Decimal
+import sys
+from csv import writer as csv_writer
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-import sordino as so
-from sordino.answer import Answer, Column
-from sordino.answer.codec import columns_to_json
-from sordino.answer.frames import safe_cell
-from sordino.catalog.toml import read_catalog
-from sordino.cli.analysts import check_who, note_stranger
-from sordino.cli.exits import INTERRUPTED
-from sordino.cli.history import SHORT
-from sordino.cli.question import Wish, read_sql
-from sordino.cli.reading import check_target
-from sordino.cli.shown import (
-    and_delta,
-    console_for,
-    left_in_words,
-    more_like,
-    notes_of,
-    plain,
-    show_facts,
-    table_of,
+from sordino.cli.options import (
+    CATALOG,
+    OWNER,
+    SURE,
+    AsJson,
+    CatalogFile,
+    Confidence,
+    Delta,
+    Receipt,
+    Rho,
+    Sql,
+    Typed,
+    Who,
+    Within,
+    takes_terms,
 )
-from sordino.errors import BudgetExceeded, SordinoError
-from sordino.release import Options
-from sordino.session import Left
-from sordino.session.identity import asked_of
-from sordino.session.session import Asked
+from sordino.cli.usage import INTERRUPTED, refusals, show_fault
+from sordino.errors import BudgetExceeded, LedgerError, SordinoError
 
-_THREE_DIGITS = Context(prec=3, rounding=ROUND_UP)
+if TYPE_CHECKING:
+    from sordino.answer import Answer
+    from sordino.catalog.model import Catalog
+    from sordino.plan.ask import Ask
+    from sordino.plan.explain import Explanation
+    from sordino.session import Session
+
+_STANDARD_INPUT = "-"
 _PICTURES = (".png", ".svg", ".pdf")
+_INTERRUPT_HINT = (
+    "if a charge was made, 'sordino history' shows it, and asking the same again is answered "
+    "without paying again"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What was typed."""
+@takes_terms
+def explain(
+    sql: Sql,
+    *,
+    catalog: CatalogFile = CATALOG,
+    typed: Typed,
+    who: Who = OWNER,
+    picture: Annotated[
+        Path | None, typer.Option(help="Also draw the plan into this file (.svg, .dot).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what an answer would cost and how far off it would be."""
+    with refusals(as_json=as_json):
+        import sordino as so  # this and the following load rich and sqlglot
+        from sordino.catalog.toml import read_catalog
+        from sordino.cli.show import note_stranger, show_explanation
+        from sordino.cli.terminal import console_for
+        from sordino.session import service
+        from sordino.session.opening import refusal_of
 
-    sql: str
-    wish: Wish
-    catalog: Path
-    who: str
-    fresh: bool
-    receipt: str | None
-    options: Options
-    plot: Path | None
-    csv: Path | None
-    as_json: bool
+        ask = typed.read(sql)
+        if picture is not None and picture.suffix not in (".svg", ".dot"):
+            raise ValueError("the picture of a plan is written to a file ending in .svg or .dot")
+        declared = read_catalog(catalog)
+        _check_target(picture, declared)
+        service.check_who(who)
+        if not as_json:
+            note_stranger(declared, who)
+        with so.open(declared, ledger="memory") as session:
+            explanation = session.explain_ask(_with_sql(ask))
+        left = _left(explanation, declared, who)
+        refusal = refusal_of(declared)
+        warnings = [f"no question is answered: {refusal}"] if refusal else []
+        if as_json:
+            shape = service.explanation_to_json(explanation, left=left, warnings=warnings)
+            typer.echo(json.dumps(shape, indent=2))
+        else:
+            facts = [("left", left), ("plan", service.number_of(explanation.plan))]
+            show_explanation(console_for(), explanation, facts, [*explanation.warnings, *warnings])
+        if picture is not None:
+            drawn = explanation.svg() if picture.suffix == ".svg" else explanation.dot()
+            picture.write_text(drawn, "utf-8")
+            typer.echo(f"wrote {picture}", err=True)
 
 
-def ask(request: Request) -> None:
-    """Ask, and print the answer; what can be checked beforehand is checked before the charge."""
-    asked = request.wish.asked()
-    catalog = read_catalog(request.catalog)
-    _check_plot(request.plot)
-    for path in (request.plot, request.csv):
-        check_target(path, catalog)
-    who = check_who(request.who)
-    if not request.as_json:
-        note_stranger(catalog, who, refused=True)
+def _left(explanation: "Explanation", catalog: "Catalog", who: str) -> str:
+    """Say what is left before the question, and for how many questions like it that is enough."""
+    from sordino.session.budgets import left_in_words, left_of  # as above
+    from sordino.session.opening import ledger_of
+
+    plan = explanation.plan
     try:
-        with so.open(catalog, who=who, receipt=request.receipt) as session:
-            sql = read_sql(request.sql)
-            plan = session.plan(sql, **asked)
-            before = {seen.people: seen.number for seen in session.ledger.heads()}
-            try:
-                answer = session.answer(plan, request.options, fresh=request.fresh)
-            except BudgetExceeded as error:
-                hint = error.hint + _affordable(session, sql, asked, plan.people)
-                raise BudgetExceeded(error.asked, error.left, hint) from None
-            left = next(one for one in session.budget if one.people == plan.people)
-    except KeyboardInterrupt:
-        _show_interrupt(as_json=request.as_json)
-        raise typer.Exit(INTERRUPTED) from None
-    taken_up = not answer.again and answer.charge.number <= before.get(plan.people, 0)
-    if request.as_json:
-        number = asked_of(plan, request.options)[:SHORT]
-        told = {**answer_as_json(answer, left), "plan": number, "taken_up": taken_up}
-        typer.echo(json.dumps(told, indent=2))
-    else:
-        show_answer(console_for(), answer, left, taken_up=taken_up)
-    if request.csv is not None:
-        _write_csv(answer, request.csv)
-        typer.echo(f"wrote {request.csv}", err=True)
-    if request.plot is not None:
-        answer.plot(request.plot)
-        typer.echo(f"wrote {request.plot}", err=True)
+        with ledger_of(catalog) as ledger:
+            (left,) = left_of(ledger, [plan.people], who)
+    except LedgerError:
+        return "not known: the ledger cannot be used"
+    return left_in_words(left, explanation.price, plan.slack, more="")
 
 
-def _affordable(session: so.Session, sql: str, asked: Asked, people: str) -> str:
+@takes_terms
+def ask(
+    sql: Sql,
+    *,
+    catalog: CatalogFile = CATALOG,
+    typed: Typed,
+    nonnegative: Annotated[
+        bool, typer.Option("--nonnegative", help="Show 0 for counts that the noise took below 0.")
+    ] = False,
+    consistent: Annotated[
+        bool,
+        typer.Option("--consistent", help="Make counts of groups whole, not negative, adding up."),
+    ] = False,
+    who: Who = OWNER,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Pay again and get new noise, if it was asked before.")
+    ] = False,
+    receipt: Receipt = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the answer into this file (.png, .svg, .pdf).")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Also write the answer with its error bars as CSV.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a question: it is charged, answered, and kept."""
+    with refusals(as_json=as_json):
+        import sordino as so  # this and the following load rich and sqlglot
+        from sordino.catalog.toml import read_catalog
+        from sordino.cli.show import note_stranger, show_answer
+        from sordino.cli.terminal import console_for
+        from sordino.session import service
+
+        asked = typed.read(sql, nonnegative=nonnegative, consistent=consistent, fresh=fresh)
+        declared = read_catalog(catalog)
+        _check_plot(plot)
+        for path in (plot, csv):
+            _check_target(path, declared)
+        service.check_who(who)
+        if not as_json:
+            note_stranger(declared, who, refused=True)
+        try:
+            with so.open(declared, who=who, receipt=receipt) as session:
+                asked = _with_sql(asked)
+                plan = session.plan_ask(asked)
+                before = {seen.people: seen.number for seen in session.ledger.heads()}
+                try:
+                    answer = session.answer(plan, asked.options, fresh=asked.fresh)
+                except BudgetExceeded as error:
+                    hint = error.hint + _affordable(session, asked, plan.people)
+                    raise BudgetExceeded(error.asked, error.left, hint) from None
+                left = next(one for one in session.budget if one.people == plan.people)
+        except KeyboardInterrupt:
+            show_fault("interrupted", "interrupted", _INTERRUPT_HINT, as_json=as_json)
+            raise typer.Exit(INTERRUPTED) from None
+        taken_up = not answer.again and answer.charge.number <= before.get(plan.people, 0)
+        if as_json:
+            number = service.number_of(plan, asked.options)
+            shape = {**service.answer_to_json(answer, left), "plan": number, "taken_up": taken_up}
+            typer.echo(json.dumps(shape, indent=2))
+        else:
+            show_answer(console_for(), answer, left, taken_up=taken_up)
+        if csv is not None:
+            _write_csv(answer, csv)
+            typer.echo(f"wrote {csv}", err=True)
+        if plot is not None:
+            answer.plot(plot)
+            typer.echo(f"wrote {plot}", err=True)
+
+
+def _with_sql(ask: "Ask") -> "Ask":
+    """Return what is asked, the SQL from standard input if a dash was typed for it."""
+    return replace(ask, sql=sys.stdin.read()) if ask.sql == _STANDARD_INPUT else ask
+
+
+def _affordable(session: "Session", ask: "Ask", people: str) -> str:
     """Say which width would fit what is left of epsilon, where one was asked for all columns."""
+    from decimal import ROUND_UP, Context  # as above
+    from fractions import Fraction
+
+    from sordino.plan.ask import Epsilon as EpsilonPrice
+    from sordino.plan.ask import Within as WithinPrice
+
     left = next(one for one in session.budget if one.people == people).left
-    if not isinstance(asked.get("within"), Decimal) or left.currency.kind != "epsilon":
+    in_width = isinstance(ask.price, WithinPrice) and isinstance(ask.price.widths, Fraction)
+    if not in_width or left.currency.kind != "epsilon" or not left.nanos:
         return ""
-    priced: Asked = {**asked, "within": None, "epsilon": left.value}
     try:
-        columns = session.explain(sql, **priced).columns
+        columns = session.explain_ask(replace(ask, price=EpsilonPrice(left.value))).columns
     except (SordinoError, ValueError):  # so little is left that no question can be asked
         return ""
-    widths = [expected.half_width or 0 for _, expected in columns]
-    return f", and so would --within {_THREE_DIGITS.create_decimal(max(widths)):f}"
+    widest = max(expected.half_width or 0 for _, expected in columns)
+    return f", and so would --within {Context(prec=3, rounding=ROUND_UP).create_decimal(widest):f}"
 
 
-def show_answer(console: Console, answer: Answer, left: Left, *, taken_up: bool = False) -> None:
-    """Print an answer: its table, the price, what is left, and what the error bars do not cover.
+def repl(
+    *,
+    catalog: CatalogFile = CATALOG,
+    epsilon: Annotated[
+        str | None, typer.Option(help="What each answer may cost; \\epsilon changes it.")
+    ] = None,
+    rho: Rho = None,
+    within: Within = None,
+    confidence: Confidence = SURE,
+    delta: Delta = None,
+    who: Who = OWNER,
+    receipt: Receipt = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Pay without being asked; needed if input is piped.")
+    ] = False,
+    no_history: Annotated[
+        bool, typer.Option("--no-history", help="Neither read nor keep what was typed.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each answer as one line of JSON.")
+    ] = False,
+) -> None:
+    """Open a prompt for SQL that shows prices first."""
+    with refusals(as_json=as_json):
+        from sordino.cli.repl.prompt import Manner, start  # rich and sqlglot are loaded only here
 
-    ``taken_up`` says that it was charged before, by a question that was not answered then.
+        typed = Typed(epsilon=epsilon, rho=rho, within=within, confidence=confidence, delta=delta)
+        manner = Manner(yes=yes, no_history=no_history, as_json=as_json)
+        raise typer.Exit(start(catalog, who, typed, receipt, manner))
+
+
+def _check_target(path: Path | None, catalog: "Catalog") -> None:
+    """Refuse to write over what is needed: the catalog, the data, the ledger and what goes with it.
+
+    It is looked at before anything is charged, and so is whether the folder is there.
     """
-    charge = answer.charge
-    price = and_delta(charge.price, charge.slack)
-    sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
-    console.print(table_of(answer, console))
-    console.print()
-    paid = price
-    if answer.again:
-        paid = f"answered before: nothing was charged ({price} then)"
-    elif taken_up:
-        paid = f"paid before, and not answered: nothing more was charged ({price} then)"
-    show_facts(
-        console,
-        [
-            ("price", paid),
-            ("left", left_in_words(left, charge.price, charge.slack)),
-            ("error bars", plain(sure, console)),
-        ],
-        whole=("receipt", answer.receipt),
-    )
-    if answer.notes:
-        console.print(notes_of(plain(note, console) for note in answer.notes))
+    from sordino.session.owner_log import belongs_to  # as above
 
-
-def _show_interrupt(*, as_json: bool) -> None:
-    hint = (
-        "if a charge was made, 'sordino history' shows it, and asking the same again is answered "
-        "without paying again"
-    )
-    told = {"code": "interrupted", "message": "interrupted", "why": "", "hint": hint, "span": None}
-    typer.echo(json.dumps(told) if as_json else f"sordino: interrupted; {hint}", err=True)
-
-
-def answer_as_json(answer: Answer, left: Left) -> dict[str, Any]:
-    """Return an answer for programs: its rows by title, the price, what is left, the receipt."""
-    charge = answer.charge
-    columns = [
-        (column.title, _cells(column, kept["values"]))
-        for column, kept in zip(answer.columns, columns_to_json(answer.columns), strict=True)
-    ]
-    return {
-        "columns": [
-            {"title": column.title, "type": column.type.value, "kind": column.kind}
-            for column in answer.columns
-        ],
-        "rows": [{title: cells[row] for title, cells in columns} for row in range(len(answer))],
-        "confidence": float(answer.confidence),
-        "notes": list(answer.notes),
-        "again": answer.again,
-        "people": charge.people,
-        "who": charge.who,
-        "price": str(charge.price),
-        "price_nanos": charge.price.nanos,
-        "delta": float(charge.slack),
-        "left": str(left.left),
-        "left_nanos": left.left.nanos,
-        "delta_left": float(left.delta),
-        "more_like_this": more_like(charge.price, charge.slack, left.left, left.delta),
-        "receipt": answer.receipt,
-    }
-
-
-def _cells(column: Column, values: list[Any]) -> list[Any]:
-    """Return the values of a column as JSON; those with error bars as objects."""
-    if column.low is None or column.high is None:
-        return values
-    ends = zip(values, column.half_widths, column.low, column.high, strict=True)
-    return [
-        {"value": value, "half_width": half_width, "low": low, "high": high}
-        for value, half_width, low, high in ends
-    ]
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder; name a file to write")
+    if belongs_to(path, catalog):
+        raise ValueError(f"{str(path)!r} belongs to the catalog; write to another file")
 
 
 def _check_plot(path: Path | None) -> None:
@@ -199,11 +258,13 @@ def _check_plot(path: Path | None) -> None:
         raise ValueError("--plot needs matplotlib: pip install 'sordino[plot]'")
 
 
-def _write_csv(answer: Answer, path: Path) -> None:
+def _write_csv(answer: "Answer", path: Path) -> None:
     """Write each noisy column followed by its half-widths and both ends."""
+    from sordino.answer.frames import safe_cell  # as above
+
     table = answer.to_arrow()
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv_writer(file, lineterminator="\n")
         writer.writerow(map(safe_cell, table.column_names))
         columns = ([safe_cell(cell) for cell in column.to_pylist()] for column in table.columns)
         writer.writerows(zip(*columns, strict=True))

@@ -26,9 +26,9 @@ from sordino import __version__
 from sordino.answer.render import printable
 from sordino.auditing import audit as run_audit
 from sordino.auditing.report import Outcome, facts_of, page
-from sordino.cli.exits import FAILED, INTERRUPTED
-from sordino.cli.shown import console_for
-from sordino.cli.shown import facts_of as listed
+from sordino.cli.terminal import console_for
+from sordino.cli.terminal import facts_of as listed
+from sordino.cli.usage import FAILED, INTERRUPTED
 from sordino.cli.work import PICTURES, check_ending, progress
 from sordino.numbers.rational import decimal_of
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,12 @@ from sordino.answer.render import several
 from sordino.catalog.doctor import Finding, Severity, mistake, sources_of
 from sordino.catalog.doctor import check as findings_of
 from sordino.catalog.draft import draft
-from sordino.catalog.model import Catalog
+from sordino.catalog.model import Book, Catalog
 from sordino.catalog.toml import read_all
-from sordino.cli.reading import refusal_of, unwritten_of
-from sordino.cli.shown import console_for
+from sordino.cli.terminal import console_for
 from sordino.engine.duckdb.attached import READER
 from sordino.errors import CatalogError
+from sordino.session.opening import refusal_of
 
 if TYPE_CHECKING:
     from sordino.engine.inspection import Inspection
@@ -187,8 +188,24 @@ def _ledger(catalog: Catalog) -> list[Finding]:
     said = refusal_of(catalog)
     hint = "until then no question is answered"
     found = [Finding(Severity.ERROR, "the ledger", said, hint)] if said else []
-    odd = unwritten_of(catalog.book)
+    odd = _unwritten(catalog.book)
     return [*found, *(Finding(Severity.ERROR, "the ledger", *words) for words in odd)]
+
+
+def _unwritten(book: Book | None) -> Iterator[tuple[str, str]]:
+    """Say of the files that a question writes which cannot be written, and what to do."""
+    files = () if book is None else (("ledger", book.place), ("anchor", book.anchor))
+    for what, file in files:
+        if not isinstance(file, Path):
+            continue
+        if not file.parent.is_dir():
+            said = f"there is no folder {str(file.parent)!r} for the {what}"
+            yield said, f"make the folder, or state another {what} in [ledger]"
+        elif not os.access(file if file.exists() else file.parent, os.W_OK):
+            yield (
+                f"the {what} {str(file)!r} cannot be written by who runs this",
+                "let whoever asks questions write the file and its folder",
+            )
 
 
 def _ends(entry: str) -> tuple[str, tuple[str, str]]:

@@ -1,138 +1,235 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sordino ledger`: verify it, export it, and put changed limits on record."""
+"""The commands for the ledger: `sordino budget`, `history`, `log` and `ledger`."""
 
-from __future__ import annotations
-
-import csv
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from contextlib import contextmanager
+from csv import writer as csv_writer
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-from rich.table import Table
-from rich.text import Text
 
-from sordino.answer.frames import safe_cell
-from sordino.catalog.toml import read_catalog
-from sordino.cli.history import in_words
-from sordino.cli.reading import check_there, ledger_of
-from sordino.cli.shown import console_for, show_facts
-from sordino.ledger.anchor import Anchor
-from sordino.ledger.entry import FIELDS, write_currency
-from sordino.ledger.history import currencies, with_answers
-from sordino.ledger.ledger import Ledger
-from sordino.ledger.opening import open_ledger
-from sordino.ledger.receipt import read_seen
-from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.verify import OnProgress, Verified
-from sordino.ledger.verify import verify as verify_all
+from sordino.cli.options import CATALOG, OWNER, AsJson, CatalogFile, whole
+from sordino.cli.usage import Commands, refusals
 
-_EVERY = 500  # entries between two movements of the bar
+if TYPE_CHECKING:
+    from sordino.ledger.ledger import Ledger
+
+ledger = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
+_ENTRIES_BETWEEN_STEPS = 500  # of the bar
 
 
-def verify(path: Path, *, anchors: Sequence[Path], receipts: Sequence[str], as_json: bool) -> None:
-    """Check all hashes, sums and answers, and all that anchors and receipts have seen."""
-    catalog = read_catalog(path)
-    seen = [read_seen(receipt) for receipt in receipts]
-    book = check_there(catalog)
-    for anchor in anchors:
-        if not anchor.is_file():
-            raise ValueError(f"there is no anchor {str(anchor)!r}; name a file that is one")
-    own = [] if book.anchor is None else [book.anchor]
-    with ledger_of(catalog) as ledger:
-        for anchor in (*own, *anchors):
-            seen += Anchor(anchor).all().values()
-        for one in seen:
-            ledger.hold_to(one)
-        if isinstance(ledger.store, SqliteStore):
-            ledger.store.check()
-        with _bar() as told:
-            found = verify_all(ledger, progress=told)
-    if as_json:
-        typer.echo(json.dumps([_as_json(one) for one in found], indent=2))
-    else:
-        _show(found, len(seen))
+def budget(
+    *,
+    catalog: CatalogFile = CATALOG,
+    who: Annotated[str, typer.Option(help="For whom to say what is left.")] = OWNER,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is left, in all and for each analyst."""
+    with refusals(as_json=as_json):
+        from sordino.catalog.toml import read_catalog  # this and the following load rich
+        from sordino.cli.show import note_stranger, show_budget
+        from sordino.cli.terminal import console_for
+        from sordino.ledger.history import standing
+        from sordino.session.opening import ledger_of, refusal_of
+        from sordino.session.service import budget_to_json, check_who
+
+        declared = read_catalog(catalog)
+        with ledger_of(declared) as book:
+            standings = standing(book, who=check_who(who))
+        warning = refusal_of(declared)
+        if as_json:
+            typer.echo(json.dumps(budget_to_json(standings, who, warning=warning), indent=2))
+        else:
+            note_stranger(declared, who)
+            show_budget(console_for(), standings, who, warning)
 
 
-@contextmanager
-def _bar() -> Iterator[OnProgress]:
-    """Show how much is done, to whoever looks on."""
-    console = console_for(errors=True)
-    shape = TextColumn("verifying"), BarColumn(), TaskProgressColumn()
-    with Progress(
-        *shape, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task("")
+def history(
+    *,
+    catalog: CatalogFile = CATALOG,
+    who: Annotated[str | None, typer.Option(help="Only entries about this analyst.")] = None,
+    people: Annotated[str | None, typer.Option(help="Only entries of this id space.")] = None,
+    last: Annotated[
+        int,
+        typer.Option(
+            help="How many entries of each id space, the newest.",
+            parser=whole(least=1),
+            metavar="<int>",
+        ),
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the newest entries of the ledger, the last one last."""
+    with refusals(as_json=as_json):
+        from sordino.catalog.toml import read_catalog  # this and the following load rich
+        from sordino.cli.show import show_entries
+        from sordino.cli.terminal import console_for
+        from sordino.ledger.history import currencies, entries
+        from sordino.session.opening import ledger_of
+        from sordino.session.service import history_to_json
 
-        def told(done: int, total: int) -> None:
-            if done % _EVERY == 0 or done == total:
-                progress.update(task, completed=done, total=total)
-
-        yield told
-
-
-def _show(found: Sequence[Verified], seen: int) -> None:
-    console = console_for()
-    if not found:
-        console.print("nothing has been asked yet")
-        return
-    for one in found:
-        charges = f"{one.charges:,} charge{'s' * (one.charges != 1)}"
-        answers = f"{one.answers:,} answer{'s' * (one.answers != 1)}"
-        show_facts(
-            console,
-            [
-                ("people", one.people),
-                ("entries", f"{one.entries:,}: {charges}, {answers}"),
-                ("spent", f"{one.spent} of {one.cap}"),
-            ],
-            whole=("head", str(one.head)),
-        )
-        console.print()
-    many = "the one" if seen == 1 else f"all {seen:,}"
-    held = (
-        f", also {many} that an anchor or a receipt has seen"
-        if seen
-        else "; no anchor and no receipt was there to hold it to, so an old copy would pass too"
-    )
-    console.print(Text.assemble(("all is well", "bold green"), f": every entry is in place{held}"))
+        with ledger_of(read_catalog(catalog)) as book:
+            spaces = sorted({*currencies(book), *book.terms})
+            if people is not None and people not in spaces:
+                raise ValueError(f"there is no id space {people!r}; there are {', '.join(spaces)}")
+            newest = list(entries(book, people=people, who=who, last=last))
+            if as_json:
+                typer.echo(json.dumps(history_to_json(book, newest), indent=2))
+                return
+            filters = [f"for {who!r}"] if who else []
+            filters += [f"of {people!r}"] if people else []
+            show_entries(console_for(), book, newest, " ".join(filters))
 
 
-def _as_json(one: Verified) -> dict[str, object]:
-    return {
-        "people": one.people,
-        "entries": one.entries,
-        "charges": one.charges,
-        "answers": one.answers,
-        "spent": str(one.spent),
-        "spent_nanos": one.spent.nanos,
-        "cap": str(one.cap),
-        "cap_nanos": one.cap.nanos,
-        "delta": float(one.slack),
-        "head": str(one.head),
-    }
+def log(
+    *,
+    catalog: CatalogFile = CATALOG,
+    last: Annotated[
+        int,
+        typer.Option(help="How many lines, the newest.", parser=whole(least=1), metavar="<int>"),
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the owner's log: why questions failed after their charge."""
+    with refusals(as_json=as_json):
+        from sordino.catalog.toml import read_catalog  # this and the following load rich
+        from sordino.cli.show import show_log
+        from sordino.cli.terminal import console_for
+        from sordino.session.owner_log import check_log
+
+        declared = read_catalog(catalog)
+        path = check_log(declared, declared.book)
+        if path is None:
+            raise ValueError("this catalog keeps no log; state a file under [log] to have one")
+        lines = _newest_lines(path, last)
+        if as_json:
+            typer.echo(json.dumps(lines, indent=2))
+        else:
+            show_log(console_for(), lines)
 
 
-def export(path: Path, *, output: Path | None, form: str, answers: bool) -> None:
-    """Write every entry, by id space and number; raises ValueError for what does not go together.
+def _newest_lines(path: Path, last: int) -> list[dict[str, Any]]:
+    """Return the newest lines, those that were put aside first."""
+    from sordino.session.owner_log import OLDER  # as above
 
-    The first of the JSON lines tells what the first hash of each id space is made of.
-    """
-    if form not in ("jsonl", "csv"):
-        raise ValueError(f"--format must be jsonl or csv, got {form!r}")
-    if answers and form == "csv":
-        raise ValueError("--answers are written as JSON lines only; leave out --format csv")
-    catalog = read_catalog(path)
-    check_there(catalog)
-    with ledger_of(catalog) as ledger, _opened(output) as file:
-        many = _lines(ledger, file, answers=answers) if form == "jsonl" else _csv(ledger, file)
-    if output is not None:
-        typer.echo(f"wrote {many:,} entries to {output}", err=True)
+    newest: deque[bytes] = deque(maxlen=last)
+    there = False
+    for part in (path.with_name(path.name + OLDER), path):
+        try:
+            with part.open("rb") as file:
+                newest.extend(file)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ValueError(f"the log {str(part)!r} cannot be read: {error.strerror}") from None
+        there = True
+    if not there:
+        raise ValueError(f"there is no log {str(path)!r} yet; the first session makes it")
+    return [_read(line) for line in newest]
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    """Return what a line tells; one that was cut short is shown as it is."""
+    text = line.decode("utf-8", "replace").rstrip("\n")
+    try:
+        record = json.loads(text)
+    except ValueError:
+        record = None
+    return record if isinstance(record, dict) else {"what": text}
+
+
+@ledger.callback()
+def about() -> None:
+    """Verify, export or amend the ledger."""
+
+
+@ledger.command()
+def verify(
+    *,
+    catalog: CatalogFile = CATALOG,
+    anchor: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another anchor file to hold the ledger to; may be repeated."),
+    ] = None,
+    receipt: Annotated[
+        list[str] | None,
+        typer.Option(help="A receipt to hold the ledger to; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every hash, sum and answer; leave with 4 if one is wrong."""
+    with refusals(as_json=as_json):
+        from sordino.catalog.toml import read_catalog  # this and the following load rich
+        from sordino.cli.show import show_verified
+        from sordino.cli.terminal import console_for
+        from sordino.ledger.anchor import Anchor
+        from sordino.ledger.receipt import read_seen
+        from sordino.ledger.stores.sqlite.store import SqliteStore
+        from sordino.ledger.verify import verify as verify_all
+        from sordino.session.opening import check_there, ledger_of
+        from sordino.session.progress import watched
+        from sordino.session.service import verified_to_json
+
+        declared = read_catalog(catalog)
+        seen = [read_seen(text) for text in receipt or ()]
+        book = check_there(declared)
+        for path in anchor or ():
+            if not path.is_file():
+                raise ValueError(f"there is no anchor {str(path)!r}; name a file that is one")
+        own = [] if book.anchor is None else [book.anchor]
+        with ledger_of(declared) as opened, watched("verifying") as bar:
+            for path in (*own, *(anchor or ())):
+                seen += Anchor(path).all().values()
+            for head in seen:
+                opened.hold_to(head)
+            if isinstance(opened.store, SqliteStore):
+                opened.store.check()
+
+            def show(done: int, total: int) -> None:
+                if bar is not None and (done % _ENTRIES_BETWEEN_STEPS == 0 or done == total):
+                    bar(done / total)
+
+            verified = verify_all(opened, progress=show)
+        if as_json:
+            typer.echo(json.dumps([verified_to_json(one) for one in verified], indent=2))
+        else:
+            show_verified(console_for(), verified, len(seen))
+
+
+@ledger.command()
+def export(
+    *,
+    catalog: CatalogFile = CATALOG,
+    output: Annotated[
+        Path | None, typer.Option(help="A new file to write; standard output without it.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="jsonl: a line of JSON for each entry; or csv.")
+    ] = "jsonl",
+    answers: Annotated[
+        bool, typer.Option("--answers", help="With the answers that were given.")
+    ] = False,
+) -> None:
+    """Write all entries, in a stable order."""
+    with refusals():
+        from sordino.catalog.toml import read_catalog  # this and the following load numpy
+        from sordino.session.opening import check_there, ledger_of
+
+        if form not in ("jsonl", "csv"):
+            raise ValueError(f"--format must be jsonl or csv, got {form!r}")
+        if answers and form == "csv":
+            raise ValueError("--answers are written as JSON lines only; leave out --format csv")
+        declared = read_catalog(catalog)
+        check_there(declared)
+        with ledger_of(declared) as book, _opened(output) as file:
+            count = _lines(book, file, answers=answers) if form == "jsonl" else _csv(book, file)
+        if output is not None:
+            typer.echo(f"wrote {count:,} entries to {output}", err=True)
 
 
 @contextmanager
@@ -149,48 +246,61 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
         yield file
 
 
-def _lines(ledger: Ledger, file: TextIO, *, answers: bool) -> int:
-    counted = {people: write_currency(kept) for people, kept in currencies(ledger).items()}
-    about = {"ledger": ledger.store.identity, "keyed": ledger.store.keyed, "currencies": counted}
+def _lines(book: "Ledger", file: TextIO, *, answers: bool) -> int:
+    """Write JSON lines; the first says what the first hash of each id space is made of."""
+    from sordino.ledger.entry import write_currency  # as above
+    from sordino.ledger.history import currencies, with_answers
+
+    counted = {people: write_currency(kept) for people, kept in currencies(book).items()}
+    about = {"ledger": book.store.identity, "keyed": book.store.keyed, "currencies": counted}
     file.write(json.dumps(about) + "\n")
-    many = 0
-    for entry, body in with_answers(ledger):
-        told: dict[str, object] = entry._asdict()
+    count = 0
+    for entry, body in with_answers(book):
+        record: dict[str, object] = entry._asdict()
         if answers and body is not None:
-            told["answer"] = json.loads(body)
-        file.write(json.dumps(told) + "\n")
-        many += 1
-    return many
+            record["answer"] = json.loads(body)
+        file.write(json.dumps(record) + "\n")
+        count += 1
+    return count
 
 
-def _csv(ledger: Ledger, file: TextIO) -> int:
-    writer = csv.writer(file, lineterminator="\n")
+def _csv(book: "Ledger", file: TextIO) -> int:
+    from sordino.answer.frames import safe_cell  # as above
+    from sordino.ledger.entry import FIELDS
+    from sordino.ledger.history import with_answers
+
+    writer = csv_writer(file, lineterminator="\n")
     writer.writerow(FIELDS)
-    many = 0
-    for entry, _ in with_answers(ledger):
+    count = 0
+    for entry, _ in with_answers(book):
         writer.writerow(map(safe_cell, entry))
-        many += 1
-    return many
+        count += 1
+    return count
 
 
-def amend(path: Path, *, by: str, why: str, as_json: bool) -> None:
-    """Put the limits of the catalog on record, and print the entries that did it."""
-    catalog = read_catalog(path)
-    ledger = open_ledger(catalog, catalog.book)
-    try:
-        made, counted = ledger.amend(by=by, why=why), currencies(ledger)
-    finally:
-        ledger.close()
-    if as_json:
-        typer.echo(json.dumps([entry._asdict() for entry in made], indent=2))
-        return
-    console = console_for()
-    if not made:
-        console.print("nothing to change: the ledger has the same limits on record")
-        return
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for entry in made:
-        table.add_row(
-            Text(entry.people), str(entry.number), Text(in_words(entry, counted[entry.people]))
-        )
-    console.print(table)
+@ledger.command()
+def amend(
+    *,
+    catalog: CatalogFile = CATALOG,
+    by: Annotated[str, typer.Option(help="Who changes the limits.")],
+    why: Annotated[str, typer.Option(help="Why they are changed.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put the limits of the catalog on record."""
+    with refusals(as_json=as_json):
+        from sordino.catalog.toml import read_catalog  # this and the following load rich
+        from sordino.cli.show import show_amended
+        from sordino.cli.terminal import console_for
+        from sordino.ledger.history import currencies
+        from sordino.ledger.opening import open_ledger
+
+        declared = read_catalog(catalog)
+        book = open_ledger(declared, declared.book)
+        try:
+            made, counted = book.amend(by=by, why=why), currencies(book)
+        finally:
+            book.close()
+        if as_json:
+            typer.echo(json.dumps([entry._asdict() for entry in made], indent=2))
+        else:
+            show_amended(console_for(), made, counted)

@@ -9,13 +9,11 @@ from typing import Annotated
 import typer
 
 import sordino
-from sordino.cli.asking import ask, explain, repl
-from sordino.cli.exits import MEANINGS, refusals
-from sordino.cli.keeping import budget, history, ledger, log
+from sordino.cli.ask import ask, explain, repl
+from sordino.cli.ledger import budget, history, ledger, log
 from sordino.cli.local.commands import local
-from sordino.cli.options import CATALOG, AsJson
-from sordino.cli.usage import Commands
-from sordino.cli.wholes import whole
+from sordino.cli.options import CATALOG, AsJson, whole
+from sordino.cli.usage import MEANINGS, Commands, refusals
 
 # Plain help text: rich would double the time `sordino --help` takes.
 app = typer.Typer(
@@ -56,7 +54,7 @@ def demo(
 ) -> None:
     """Invent a hospital and ask it a few questions in SQL."""
     with refusals(as_json=as_json):
-        from sordino.cli.demo_page import show, show_json  # rich and numpy are loaded only here
+        from sordino.cli.demo import show, show_json  # rich and numpy are loaded only here
 
         show_json(folder) if as_json else show(folder)
 

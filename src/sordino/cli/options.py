@@ -1,12 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share."""
+"""Options that several commands share, and how numbers that were typed are read."""
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from sordino.cli.wholes import whole
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from sordino.plan.ask import Ask
+
+CATALOG = Path("sordino.toml")
+OWNER = "owner"
+SURE = "0.95"
+_PRICES = ("epsilon", "rho", "within")
+
+
+def whole(*, least: int | None = None, most: int | None = None) -> Callable[[str | int], int]:
+    """Return a reader for an option that takes a whole number in plain digits.
+
+    Python itself would take 1_0 for ten.
+    """
+
+    def read(text: str | int) -> int:
+        if isinstance(text, int):  # what holds if nothing was typed
+            return text
+        from sordino.numbers.rational import whole_of  # numpy is loaded only here
+
+        try:
+            number = whole_of("it", text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        if least is not None and number < least:
+            raise typer.BadParameter(f"it must be at least {least}, got {number}")
+        if most is not None and number > most:
+            raise typer.BadParameter(f"it must be at most {most}, got {number}")
+        return number
+
+    return read
+
 
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON, for programs; errors are JSON too.")
@@ -53,6 +90,102 @@ Receipt: TypeAlias = Annotated[
     typer.Option(help="The receipt of an earlier answer; a ledger that lacks it is refused."),
 ]
 
-CATALOG = Path("sordino.toml")
-OWNER = "owner"
-SURE = "0.95"
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The terms of a question as they were typed: numbers are still texts."""
+
+    epsilon: Epsilon = None
+    rho: Rho = None
+    within: Within = None
+    confidence: Confidence = SURE
+    delta: Delta = None
+    rows: Rows = None
+    groups: Groups = None
+    rows_per_group: RowsPerGroup = None
+    expected_rows: ExpectedRows = None
+    diagnostics: Diagnostics = False
+
+    @property
+    def priced(self) -> bool:
+        """Whether a price, or how far off an answer may be, was typed."""
+        return any(getattr(self, name) is not None for name in _PRICES)
+
+    def changed(self, name: str, text: str) -> "Typed":
+        """Return the same terms with one changed; a price takes the place of another one."""
+        forgotten: dict[str, Any] = dict.fromkeys(_PRICES) if name in _PRICES else {}
+        return replace(self, **{**forgotten, name: text})
+
+    def read(
+        self,
+        sql: str,
+        *,
+        nonnegative: bool = False,
+        consistent: bool = False,
+        fresh: bool = False,
+    ) -> "Ask":
+        """Read what is asked; raises ValueError for what is no number, or out of range."""
+        from sordino.numbers.rational import decimal_of  # numpy is loaded only here
+        from sordino.plan.ask import PriceError, read_ask
+
+        try:
+            return read_ask(
+                sql,
+                epsilon=_number("epsilon", self.epsilon),
+                rho=_number("rho", self.rho),
+                within=_width(self.within),
+                confidence=decimal_of("confidence", self.confidence),
+                delta=_number("delta", self.delta),
+                rows=self.rows,
+                groups=self.groups,
+                rows_per_group=self.rows_per_group,
+                expected_rows=_number("expected rows", self.expected_rows),
+                diagnostics=self.diagnostics,
+                nonnegative=nonnegative,
+                consistent=consistent,
+                fresh=fresh,
+            )
+        except PriceError:
+            raise ValueError(
+                "say what the answer may cost, such as --epsilon 0.5, or how far off it may be, "
+                "such as --within 50; one of the two"
+            ) from None
+
+
+def takes_terms(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take every field of ``Typed`` as an option, in place of ``typed``."""
+    hints = get_type_hints(Typed, include_extras=True)
+    terms = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(Typed)
+    ]
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        parameters += terms if parameter.name == "typed" else [parameter]
+
+    @wraps(command)
+    def with_terms(**options: Any) -> None:
+        typed = Typed(**{field.name: options.pop(field.name) for field in fields(Typed)})
+        command(typed=typed, **options)
+
+    with_terms.__annotations__ = {one.name: one.annotation for one in parameters}
+    vars(with_terms)["__signature__"] = inspect.Signature(parameters)
+    return with_terms
+
+
+def _number(name: str, text: str | None) -> "Decimal | None":
+    from sordino.numbers.rational import decimal_of  # numpy is loaded only here
+
+    return None if text is None else decimal_of(name, text)
+
+
+def _width(text: str | None) -> "Decimal | str | None":
+    if text is None or not text.endswith("%"):
+        return _number("within", text)
+    _number("within", text[:-1])
+    return text

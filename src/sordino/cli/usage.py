@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong words on the command line, told like every other error."""
+"""How commands end: one message that says what is wrong, and a number that says of what kind."""
 
 from __future__ import annotations
 
@@ -12,12 +12,78 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from sordino.cli.exits import WRONG
+from sordino.errors import (
+    BudgetError,
+    LedgerError,
+    SealedError,
+    SordinoError,
+    error_json,
+)
+
+FAILED = 1  # after the charge, or output could not be written, or a check or audit found something
+WRONG = 2  # the question, an argument, or the catalog
+REFUSED = 3  # by the budget
+UNUSABLE = 4  # the ledger
+INTERRUPTED = 130
+
+MEANINGS = (
+    "Exit codes: 0 all is well; 1 it failed; 2 the request is wrong; 3 the budget says no; "
+    "4 the ledger cannot be used; 130 interrupted."
+)
+
+
+def code_of(error: Exception) -> int:
+    """Return the exit code of an error."""
+    match error:
+        case BudgetError():
+            return REFUSED
+        case LedgerError():
+            return UNUSABLE
+        case SealedError():
+            return FAILED
+        case _:
+            return WRONG
+
+
+def words_of(error: Exception) -> str:
+    """Return what an error says, a part of the question with it, so that no terminal obeys it."""
+    from sordino.answer.render import printable  # answers load numpy, which help does not need
+
+    return "\n".join(printable(line.replace("\t", " ")) for line in str(error).split("\n"))
+
+
+@contextmanager
+def refusals(*, as_json: bool = False) -> Iterator[None]:
+    """Show an error as one message on standard error, and leave with its code."""
+    try:
+        yield
+    except (SordinoError, ValueError, TypeError) as error:
+        show_error(error, as_json=as_json)
+        raise typer.Exit(code_of(error)) from None
+
+
+def show_error(error: Exception, *, as_json: bool) -> None:
+    """Print an error on standard error."""
+    if as_json:
+        from sordino.session.service import error_to_json  # loads what a wrong option does not need
+
+        typer.echo(json.dumps(error_to_json(error)), err=True)
+    else:
+        typer.echo(f"sordino: {words_of(error)}", err=True)
+
+
+def show_fault(code: str, message: str, hint: str, *, as_json: bool, between: str = "; ") -> None:
+    """Print on standard error what is no exception of ours: wrong options, an interrupt."""
+    if as_json:
+        typer.echo(json.dumps(error_json(code, message, hint=hint)), err=True)
+    else:
+        typer.echo(f"sordino: {message}{between}{hint}", err=True)
+
 
 _JSON = "--json"
-_AS_JSON = "sordino.as_json"  # in what contexts remember
-_USAGE: Any = typer.BadParameter.__base__  # what all wrong words are, whoever defines it
-_NO_ARGUMENTS = "NoArgsIsHelpError"  # shows the help
+_AS_JSON = "sordino.as_json"  # its place in the memory of a context
+_USAGE: Any = typer.BadParameter.__base__  # the error about all wrong words, whoever defines it
+_NO_ARGUMENTS = "NoArgsIsHelpError"  # the error that shows the help
 
 
 class Commands(TyperGroup):
@@ -66,9 +132,5 @@ def _told(*, as_json: bool) -> Iterator[None]:
         message = f"{said[:1].lower()}{said[1:]}"
         path = "sordino" if error.ctx is None else error.ctx.command_path
         hint = f"see '{path} --help'"
-        if as_json:
-            told = {"code": "argument", "message": message, "why": "", "hint": hint, "span": None}
-            typer.echo(json.dumps(told), err=True)
-        else:
-            typer.echo(f"sordino: {message}\nhint: {hint}", err=True)
+        show_fault("argument", message, hint, as_json=as_json, between="\nhint: ")
         raise typer.Exit(WRONG) from None

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sordino.cli.shown import console_for
+from sordino.cli.terminal import console_for
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -4,8 +4,7 @@
 ``connect`` opens a catalog, a cursor asks, and each question is charged before data is looked at.
 """
 
-from sordino.dbapi.connection import Connection, connect
-from sordino.dbapi.cursor import Cursor, Terms
+from sordino.dbapi.connection import Connection, Cursor, connect
 from sordino.dbapi.errors import (
     DatabaseError,
     DataError,
@@ -32,6 +31,7 @@ from sordino.dbapi.types import (
     Timestamp,
     TimestampFromTicks,
 )
+from sordino.plan.ask import Terms
 
 __all__ = [
     "BINARY",

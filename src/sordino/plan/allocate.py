@@ -18,20 +18,17 @@ from math import isqrt
 from statistics import NormalDist
 from typing import TypeAlias, assert_never
 
-from sordino.catalog.model import Catalog, Limits, Purse
+from sordino.catalog.model import Purse
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.keys.selection import KeySelection
-from sordino.numbers.rational import Number, confidence_level
 from sordino.plan.aggregates import Rank, Tally, Target, Vote
-from sordino.plan.ask import Asked, read_asked, read_slack
-from sordino.plan.bound import Outline, bound
+from sordino.plan.ask import Cost, slack_for_keys
+from sordino.plan.bound import Outline
 from sordino.plan.bounded import coarse_weight, column_shift, column_step, weights
 from sordino.plan.encoding import digest
-from sordino.plan.limits import people_of
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss, compose, single
-from sordino.query.tree import Query
 from sordino.sensitivity.norms import Sensitivity
 
 _DIGITS = 10**9
@@ -314,35 +311,16 @@ def ratio(shift: Sensitivity, *, rho: bool) -> float:
 # The plan. ---------------------------------------------------------------------------------------
 
 
-def plan_question(
-    query: Query,
-    catalog: Catalog,
-    *,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    delta: Number | None = None,
-    confidence: Number = Fraction(95, 100),
-    limits: Limits | None = None,
-    diagnostics: bool = False,
-) -> Plan:
-    """Return the plan of a question for a price, paid by the budget of its people."""
-    purse = catalog.purse(people_of(query.rows, catalog))
-    asked = read_asked(purse, epsilon=epsilon, rho=rho)
-    outline = bound(query, catalog, limits=limits, epsilon=asked.about, diagnostics=diagnostics)
-    return allocate(outline, purse, epsilon=epsilon, rho=rho, delta=delta, confidence=confidence)
-
-
 def allocate(
     outline: Outline,
     purse: Purse,
+    cost: Cost,
     *,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    delta: Number | None = None,
-    confidence: Number = Fraction(95, 100),
+    confidence: Fraction,
+    delta: Fraction | None = None,
     bend: Mapping[Item, float] | None = None,
 ) -> Plan:
-    """Return a plan that costs at most what was asked for, with the least sum of stated errors.
+    """Return a plan that costs at most what was stated, with the least sum of stated errors.
 
     ``delta`` is what discovering keys costs besides, if keys are discovered; by default the smaller
     of 1e-6 and a tenth of what the purse had for it. ``bend`` shifts the shares, as in share_out.
@@ -350,13 +328,12 @@ def allocate(
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
         Loss: but for an event of probability ``slack``, at most the plan's ``loss``, whose price is
-            at most what was asked for.
+            at most the cost.
         Numerics: shares are exact fractions; roots are rounded down.
         Proof: docs/proofs/queries.md, theorems 3 to 5.
     """
-    asked, level = read_asked(purse, epsilon=epsilon, rho=rho), confidence_level(confidence)
-    shares = share_out(outline, asked.amount, rho=asked.rho, confidence=float(level), bend=bend)
-    work = _Work(outline, asked, shares, level)
+    shares = share_out(outline, cost.amount, rho=cost.rho, confidence=float(confidence), bend=bend)
+    work = _Work(outline, cost, shares, confidence)
     releases = work.releases()
     keys = work.keys(purse, delta)
     draft = Plan(
@@ -369,8 +346,8 @@ def allocate(
         diagnostics=outline.diagnostics,
         loss=loss_of(releases, keys),
         slack=Fraction(0) if keys is None else slack_of_keys(keys),
-        confidence=level,
-        epsilon=asked.epsilon,
+        confidence=confidence,
+        epsilon=cost.epsilon,
         fingerprint="",
         by_id=outline.by_id,
     )
@@ -401,11 +378,11 @@ class _Work:
     """Makes the releases of an outline from shares of a price."""
 
     def __init__(
-        self, outline: Outline, asked: Asked, shares: Mapping[Item, Fraction], confidence: Fraction
+        self, outline: Outline, cost: Cost, shares: Mapping[Item, Fraction], confidence: Fraction
     ) -> None:
         self.outline, self.bounded = outline, outline.bounded
         self.shares = shares
-        self.rho = asked.rho
+        self.rho = cost.rho
         self.confidence = confidence
 
     def releases(self) -> tuple[Release, ...]:
@@ -414,13 +391,13 @@ class _Work:
         weight = coarse_weight(self.bounded) if drawn else 0
         return tuple(self._release(at, weight) for at in range(len(self.outline.targets)))
 
-    def keys(self, purse: Purse, delta: Number | None) -> KeySelection | None:
+    def keys(self, purse: Purse, delta: Fraction | None) -> KeySelection | None:
         """Return how keys are selected, if they are discovered."""
         if not self.bounded.discovers:
             if delta is not None:
                 raise ValueError("delta is for discovering keys, and all keys here are declared")
             return None
-        slack, share = read_slack(purse, delta), self.shares[Keys()]
+        slack, share = slack_for_keys(purse, delta), self.shares[Keys()]
         groups = 1 if self.bounded.shares.alone else self.bounded.shares.groups
         if groups is None:
             raise ValueError("keys are discovered only where the groups of a unit are limited")

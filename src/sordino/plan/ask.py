@@ -1,81 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a question may cost, in the currency of the budget that pays for it."""
+"""A question as it is asked: SQL with its terms, read and checked once, and what it may cost."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeAlias, TypedDict, Unpack
 
-from sordino.catalog.model import Purse
+from sordino.catalog.checks import read_limits
+from sordino.catalog.model import Limits, Purse
 from sordino.errors import MissingBound
-from sordino.numbers.rational import Number, positive, probability
+from sordino.numbers.rational import (
+    Number,
+    confidence_level,
+    decimal_of,
+    positive,
+    probability,
+)
 from sordino.privacy.budget import Budget
 
-_MOST_SLACK = Fraction(1, 10**6)
-_QUESTIONS = 10  # that may discover keys if nobody states a delta
+MAX_CONFIDENCE = 1 - Fraction(1, 10**9)
+MAX_SLACK_BY_DEFAULT = Fraction(1, 10**6)
+DISCOVERIES_BY_DEFAULT = 10  # questions that share the delta of a budget if nobody states a delta
+
+_NO_LIMITS = Limits()
+
+StatedWidth: TypeAlias = "Number | str"
+Reader: TypeAlias = Callable[[str, object], Fraction]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a question may cost: an amount of epsilon or of rho, and how it was asked for."""
+class Terms(TypedDict, total=False):
+    """What may be said besides the SQL; see ``Session.ask``."""
 
-    amount: Fraction
-    rho: bool
-    epsilon: Fraction | None
-
-    @property
-    def about(self) -> float:
-        """The epsilon of a pure loss of this price, about."""
-        return math.sqrt(2 * self.amount) if self.rho else float(self.amount)
-
-
-def read_asked(purse: Purse, *, epsilon: Number | None = None, rho: Number | None = None) -> Asked:
-    """Return the amount that is asked for: an epsilon, or a rho where the budget counts rho.
-
-    In a budget that counts rho an epsilon stands for the largest rho that is (epsilon, delta)-
-    private, with the delta of the budget.
-
-    >>> purse = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
-    >>> read_asked(purse, epsilon=1).amount
-    Fraction(2435597, 100000000)
-    """
-    kind = purse.budget.currency.kind
-    if (epsilon is None) == (rho is None):
-        raise ValueError("ask with an epsilon, or with a rho where the budget counts rho")
-    if kind == "epsilon":
-        if epsilon is None:
-            raise ValueError("this budget counts epsilon; ask with an epsilon instead of a rho")
-        exact = positive("epsilon", epsilon)
-        return Asked(exact, rho=False, epsilon=exact)
-    if kind != "rho":
-        raise ValueError("questions are paid for in epsilon or in rho, not in one Rényi order")
-    if rho is not None:
-        return Asked(positive("rho", rho), rho=True, epsilon=None)
-    exact = positive("epsilon", epsilon)
-    if not purse.budget.slack:
-        raise ValueError("this budget counts rho and has no delta; ask with a rho instead")
-    return Asked(_rho_for(exact, purse.budget.slack), rho=True, epsilon=exact)
-
-
-def read_slack(purse: Purse, delta: Number | None) -> Fraction:
-    """Return the delta that discovering keys costs: as stated, else a tenth of all, or 1e-6."""
-    if not purse.slack:
-        raise MissingBound(
-            "no_delta",
-            "keys must be discovered here, and the budget has no delta for that",
-            why="that a key is there at all may tell that one person is",
-            hint="declare the keys of the column, or a budget with a delta",
-        )
-    if delta is not None:
-        return probability("delta", delta)
-    return min(Fraction(purse.slack) / _QUESTIONS, _MOST_SLACK)
-
-
-@lru_cache(maxsize=256)
-def _rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    return Budget(epsilon=epsilon, delta=delta, failures=0).cap.value
+    epsilon: Number | None
+    rho: Number | None
+    within: StatedWidth | Mapping[str, StatedWidth] | None
+    confidence: Number
+    delta: Number | None
+    rows: int | None
+    groups: int | None
+    rows_per_group: int | None
+    expected_rows: Number | None
+    diagnostics: bool
+    nonnegative: bool
+    integer: bool
+    consistent: bool
+    fresh: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +65,249 @@ class Options:
     consistent: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if not isinstance(value, bool):
-                raise TypeError(f"{name} must be True or False")
+        _flag("nonnegative", self.nonnegative)
+        _flag("integer", self.integer)
+        _flag("consistent", self.consistent)
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon:
+    """A price that is stated in epsilon."""
+
+    amount: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Rho:
+    """A price that is stated in rho."""
+
+    amount: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """A half-width as a part of a public range, with the text that stated it."""
+
+    text: str
+    share: Fraction
+
+
+Width: TypeAlias = Fraction | Percent
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """How far off the answer may be: one half-width for every column, or one by column."""
+
+    widths: Width | tuple[tuple[str, Width], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question and its terms, every number exact; made by ``read_ask``.
+
+    Asks are equal if they have the same plan: how numbers are shown, and whether the answer is
+    wanted anew, is not compared.
+    """
+
+    sql: str
+    price: Epsilon | Rho | Within
+    confidence: Fraction = Fraction(95, 100)
+    delta: Fraction | None = None
+    limits: Limits = _NO_LIMITS
+    expected_rows: Fraction | None = None
+    diagnostics: bool = False
+    options: Options = field(default_factory=Options, compare=False)
+    fresh: bool = field(default=False, compare=False)
+
+
+class PriceError(TypeError):
+    """There is not exactly one of epsilon, rho and within."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "say what the answer may cost, such as epsilon=0.5, or how far off it may be, such as "
+            "within=50; one of the two"
+        )
+
+
+def read_ask(sql: str, **terms: Unpack[Terms]) -> Ask:
+    """Read a question with its terms, which are those of ``Session.ask``.
+
+    >>> read_ask("SELECT COUNT(*) FROM visits", epsilon=0.5).price
+    Epsilon(amount=Fraction(1, 2))
+
+    Raises:
+        PriceError: unless there is one of ``epsilon``, ``rho`` and ``within``.
+        TypeError: for what is not known, or of the wrong kind.
+        ValueError: for numbers out of range.
+    """
+    check_known(terms)
+    if not isinstance(sql, str):
+        raise TypeError(f"a question is a text, not {type(sql).__name__}")
+    delta, expected_rows = terms.get("delta"), terms.get("expected_rows")
+    return Ask(
+        sql=sql,
+        price=_price(terms),
+        confidence=_number(_confidence, "confidence", terms.get("confidence", 0.95)),
+        delta=None if delta is None else _number(probability, "delta", delta),
+        limits=read_limits(
+            rows=terms.get("rows"),
+            groups=terms.get("groups"),
+            rows_per_group=terms.get("rows_per_group"),
+        ),
+        expected_rows=None
+        if expected_rows is None
+        else _number(positive, "expected_rows", expected_rows),
+        diagnostics=_flag("diagnostics", terms.get("diagnostics", False)),
+        options=Options(
+            nonnegative=terms.get("nonnegative", False),
+            integer=terms.get("integer", True),
+            consistent=terms.get("consistent", False),
+        ),
+        fresh=_flag("fresh", terms.get("fresh", False)),
+    )
+
+
+def check_known(terms: Terms) -> None:
+    """Refuse words that mean nothing here."""
+    if not terms.keys() <= Terms.__annotations__.keys():
+        unknown = min(terms.keys() - Terms.__annotations__.keys())
+        known = ", ".join(Terms.__annotations__)
+        raise TypeError(f"{unknown!r} is not known here; there are {known}")
+
+
+def merged(usual: Terms, stated: Terms) -> Terms:
+    """Return the terms of one question: those stated for it, and otherwise the usual ones.
+
+    >>> merged({"epsilon": 1, "confidence": 0.9}, {"within": 50})
+    {'epsilon': None, 'confidence': 0.9, 'rho': None, 'within': 50}
+    """
+    check_known(stated)
+    if is_priced(stated):
+        usual = {**usual, "epsilon": None, "rho": None, "within": None}
+    return {**usual, **stated}
+
+
+def is_priced(terms: Terms) -> bool:
+    """Tell whether a price, or how far off an answer may be, was stated."""
+    return any(terms.get(name) is not None for name in ("epsilon", "rho", "within"))
+
+
+def _price(terms: Terms) -> Epsilon | Rho | Within:
+    match terms.get("epsilon"), terms.get("rho"), terms.get("within"):
+        case epsilon, None, None if epsilon is not None:
+            return Epsilon(_number(positive, "epsilon", epsilon))
+        case None, rho, None if rho is not None:
+            return Rho(_number(positive, "rho", rho))
+        case None, None, within if within is not None:
+            return Within(_widths(within))
+        case _:
+            raise PriceError
+
+
+def _widths(
+    within: StatedWidth | Mapping[str, StatedWidth],
+) -> Width | tuple[tuple[str, Width], ...]:
+    if not isinstance(within, Mapping):
+        return _width(within)
+    if not all(isinstance(name, str) for name in within):
+        raise TypeError("within names columns by their titles, such as {'n': 50}")
+    return tuple((name, _width(width)) for name, width in within.items())
+
+
+def _width(width: StatedWidth) -> Width:
+    if not isinstance(width, str):
+        return _number(positive, "within", width)
+    wrong = ValueError(f"within must be a number or a percentage such as '5%', got {width!r}")
+    if not width.endswith("%"):
+        raise wrong
+    try:
+        percent = decimal_of("within", width[:-1])
+    except ValueError:
+        raise wrong from None
+    return Percent(width, positive("within", percent) / 100)
+
+
+def _number(read: Reader, name: str, value: Number) -> Fraction:
+    """Read a number; those read lately are kept, for most questions repeat them."""
+    if type(value).__hash__ is None:
+        return read(name, value)  # which says what is wrong with it
+    return _read_lately(read, name, value)
+
+
+@lru_cache(maxsize=256, typed=True)  # for 0.1 and the fraction equal to it mean different numbers
+def _read_lately(read: Reader, name: str, value: Number) -> Fraction:
+    return read(name, value)
+
+
+def _confidence(name: str, value: object) -> Fraction:
+    confidence = confidence_level(value)
+    if confidence > MAX_CONFIDENCE:
+        raise ValueError(f"{name} must be at most {float(MAX_CONFIDENCE)}")
+    return confidence
+
+
+def _flag(name: str, value: bool) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The most that a plan may lose, in the currency of its budget, and the epsilon stated."""
+
+    amount: Fraction
+    rho: bool
+    epsilon: Fraction | None
+
+    @property
+    def about(self) -> float:
+        """The epsilon of a pure loss of this price, about."""
+        return math.sqrt(2 * self.amount) if self.rho else float(self.amount)
+
+
+def cost_of(price: Epsilon | Rho, purse: Purse) -> Cost:
+    """Return a stated price in the currency of the budget that pays for it.
+
+    In a budget that counts rho an epsilon stands for the largest rho that is (epsilon, delta)-
+    private, with the delta of the budget.
+
+    >>> purse = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
+    >>> cost_of(Epsilon(Fraction(1)), purse).amount
+    Fraction(2435597, 100000000)
+    """
+    kind = purse.budget.currency.kind
+    if kind not in ("epsilon", "rho"):
+        raise ValueError("questions are paid for in epsilon or in rho, not in one Rényi order")
+    match price:
+        case Rho(amount):
+            if kind == "epsilon":
+                raise ValueError("this budget counts epsilon; ask with an epsilon instead of a rho")
+            return Cost(amount, rho=True, epsilon=None)
+        case Epsilon(amount):
+            if kind == "epsilon":
+                return Cost(amount, rho=False, epsilon=amount)
+            if not purse.budget.slack:
+                raise ValueError("this budget counts rho and has no delta; ask with a rho instead")
+            return Cost(_rho_for(amount, purse.budget.slack), rho=True, epsilon=amount)
+
+
+def slack_for_keys(purse: Purse, delta: Fraction | None) -> Fraction:
+    """Return the delta that discovering keys costs: as stated, else a tenth of all, or 1e-6."""
+    if not purse.slack:
+        raise MissingBound(
+            "no_delta",
+            "keys must be discovered here, and the budget has no delta for that",
+            why="that a key is there at all may tell that one person is",
+            hint="declare the keys of the column, or a budget with a delta",
+        )
+    if delta is not None:
+        return delta
+    return min(Fraction(purse.slack) / DISCOVERIES_BY_DEFAULT, MAX_SLACK_BY_DEFAULT)
+
+
+@lru_cache(maxsize=256)
+def _rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    return Budget(epsilon=epsilon, delta=delta, failures=0).cap.value

@@ -15,9 +15,11 @@ from typing import Any, TypeAlias, assert_never
 from sordino.catalog.model import Catalog, Frame, Limits
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.ledger.receipt import Receipt
-from sordino.plan.allocate import plan_question
+from sordino.numbers.rational import positive
+from sordino.plan.ask import Ask, Epsilon
 from sordino.plan.bounded import column_shift
 from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.plan.planning import plan_question
 from sordino.privacy.currency import Price
 from sordino.query.types import Value
 from sordino.release.key import KEY
@@ -64,7 +66,9 @@ def prepare(
     """Parse, bound, allocate and compile; no data is touched."""
     catalog = engine.catalog
     query = parse(sql, catalog, engine.public_values)
-    plan = plan_question(query, catalog, epsilon=epsilon, limits=limits, diagnostics=diagnostics)
+    price = Epsilon(positive("epsilon", epsilon))
+    ask = Ask(sql, price, limits=limits or Limits(), diagnostics=diagnostics)
+    plan = plan_question(query, catalog, ask)
     statement = engine.statement(plan.bounded, salt=salt)
     outputs = plan.query.post.outputs
     return Prepared(

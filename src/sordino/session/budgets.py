@@ -69,3 +69,57 @@ def left_of(ledger: Ledger, spaces: Iterable[str], who: str) -> Budgets:
             Left(people, who, left.price, left.delta, one.left.price, one.cap.price, one.question)
         )
     return Budgets(found)
+
+
+def and_delta(price: Price, delta: Fraction) -> str:
+    """Write a price, and a delta for discovering keys if there is one.
+
+    >>> from sordino.privacy.currency import PURE
+    >>> and_delta(Price(PURE, 500_000_000), Fraction(1, 10**7))
+    'epsilon 0.5 and delta 1e-07'
+    """
+    return f"{price} and delta {float(delta):.3g}" if delta else str(price)
+
+
+def more_like(price: Price, delta: Fraction, left: Price, delta_left: Fraction) -> int:
+    """Return how many more questions of a price fit into what is left.
+
+    >>> from sordino.privacy.currency import PURE
+    >>> more_like(Price(PURE, 3), Fraction(0), Price(PURE, 10), Fraction(0))
+    3
+    """
+    count = left.nanos // price.nanos
+    return min(count, int(delta_left // delta)) if delta else count
+
+
+def more_in_words(count: int, *, more: str = "more ") -> str:
+    """Say how many more questions fit, or how many do if none was asked yet.
+
+    >>> more_in_words(37), more_in_words(1, more="")
+    ('about 37 more questions like this one', 'enough for one question like this one')
+    """
+    if count > 1:
+        return f"about {count:,} {more}questions like this one"
+    enough = f"enough for one {more}" if count else f"not enough for {'another' if more else 'a'} "
+    return f"{enough}question like this one"
+
+
+def left_in_words(left: Left, price: Price, delta: Fraction, *, more: str = "more ") -> str:
+    """Say what is left, whose it is, and for how many questions of a price that is enough."""
+    if left.left == left.in_all:
+        amount, separator = f"{left.left} of {left.cap}", ", "
+    else:
+        amount = f"{left.left} left for {left.who!r}, {left.in_all} of {left.cap} in all"
+        separator = "; "
+    if is_too_dear(left, price):
+        return f"{amount}; refused: one question may cost at most {left.question}"
+    return (
+        amount
+        + separator
+        + more_in_words(more_like(price, delta, left.left, left.delta), more=more)
+    )
+
+
+def is_too_dear(left: Left, price: Price) -> bool:
+    """Tell whether a price is more than one question may cost."""
+    return left.question is not None and price.nanos > left.question.nanos

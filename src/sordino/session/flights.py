@@ -7,7 +7,6 @@ import os
 from collections.abc import Hashable
 from threading import Lock, RLock, get_ident
 from time import sleep
-from types import TracebackType
 from weakref import WeakValueDictionary
 
 from sordino.gate import Visits
@@ -41,12 +40,7 @@ class _Asking:
             )
         self._visits.begin(self)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self._visits.end()
 
 

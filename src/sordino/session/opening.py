@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to open a session: from a catalog on disk, or from a table in memory."""
+"""Ways to open a session, from a catalog or a table in memory, and to look at its ledger alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -11,10 +13,13 @@ from sordino.catalog.frames import frame_catalog
 from sordino.catalog.model import Book, Catalog
 from sordino.catalog.toml import read_catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.errors import LedgerError
+from sordino.ledger.anchor import Anchor
 from sordino.ledger.ledger import Ledger, check_name
-from sordino.ledger.opening import book_at, open_ledger
+from sordino.ledger.opening import book_at, check_never_made, open_ledger
 from sordino.ledger.receipt import read_seen
 from sordino.session.owner_log import check_log, open_log
+from sordino.session.progress import watched
 from sordino.session.session import OWNER, Session
 
 IN_MEMORY = "memory"
@@ -67,6 +72,7 @@ def open_catalog(
         public=engine.public_values,
         who=who,
         log=open_log(declared, place),
+        watch=partial(watched, "asking"),
     )
 
 
@@ -141,3 +147,44 @@ def table(
         currency=currency,
     )
     return open_catalog(catalog, ledger=ledger, receipt=receipt, who=who)
+
+
+@contextmanager
+def ledger_of(catalog: Catalog) -> Iterator[Ledger]:
+    """Open the ledger of a catalog; one that is not there yet is imagined in memory, not made."""
+    book = catalog.book
+    ledger = open_ledger(catalog, book if _is_there(book) else None)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def refusal_of(catalog: Catalog) -> str:
+    """Say why the ledger would answer no question, such as other limits on record, or nothing."""
+    try:
+        with ledger_of(catalog) as ledger:
+            ledger.check_terms()
+    except LedgerError as error:
+        return str(error)
+    return ""
+
+
+def check_there(catalog: Catalog) -> Book:
+    """Return where the ledger is; raises LedgerError if nothing was asked yet."""
+    book = catalog.book
+    if book is None or not _is_there(book):
+        place = "" if book is None else f" {str(book.place)!r}"
+        raise LedgerError(f"there is no ledger{place} yet; the first question makes it")
+    return book
+
+
+def _is_there(book: Book | None) -> bool:
+    """Tell whether there is a ledger; raises LedgerError if there has been one."""
+    if book is None:
+        return False
+    if not isinstance(book.place, Path) or book.place.exists():
+        return True
+    if book.anchor is not None:
+        check_never_made(Anchor(book.anchor), book.place)
+    return False

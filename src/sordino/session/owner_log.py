@@ -260,6 +260,14 @@ def check_log(catalog: Catalog, book: Book | None) -> Path | None:
     return path
 
 
+def belongs_to(path: Path, catalog: Catalog) -> bool:
+    """Tell whether a file is one that a catalog needs, or its log, or what a full log becomes."""
+    log = path_of(catalog, catalog.book)
+    logs = () if log is None else (log, log.with_name(log.name + OLDER))
+    is_log = any(_real(path) == _real(one) or _is_same(path, one) for one in logs)
+    return is_log or is_needed(path, catalog, catalog.book)
+
+
 def open_log(catalog: Catalog, book: Book | None) -> OwnerLog | None:
     """Open the log of a catalog, if it has one; see ``check_log``."""
     path = check_log(catalog, book)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A progress bar for questions that take long, in a terminal and in a notebook."""
+"""A progress bar for what takes long, in a terminal and in a notebook."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
-from types import TracebackType
 from typing import TextIO
 
 _PATIENCE = 1.0  # seconds before anything is shown
@@ -13,13 +13,14 @@ _WIDTH = 30
 
 
 class ProgressBar:
-    """Shows how much of a question is done, once it has taken a second.
+    """Shows how much is done, once it has taken a second.
 
     How long a question takes depends on the data, and so does this bar: it is shown to whoever runs
     the process, who holds the data, and is never part of an answer.
     """
 
-    def __init__(self, out: TextIO | None = None) -> None:
+    def __init__(self, doing: str, out: TextIO | None = None) -> None:
+        self._doing = doing
         self._out = sys.stderr if out is None else out
         self._began = monotonic()
         self._shown = False
@@ -34,23 +35,23 @@ class ProgressBar:
         share = min(max(done, 0.0), 1.0)
         full = round(share * _WIDTH)
         bar = "#" * full + "." * (_WIDTH - full)
-        self._out.write(f"\rasking [{bar}] {share:4.0%}")
+        self._out.write(f"\r{self._doing} [{bar}] {share:4.0%}")
         self._out.flush()
         self._shown = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self._shown:
-            self._out.write("\r" + " " * (_WIDTH + 20) + "\r")
+            self._out.write("\r" + " " * (_WIDTH + len(self._doing) + 14) + "\r")
             self._out.flush()
 
 
+def watched(doing: str) -> AbstractContextManager[ProgressBar | None]:
+    """Return a progress bar where somebody looks on, in a terminal or a notebook, else None."""
+    return ProgressBar(doing) if is_watched() else nullcontext()
+
+
 def is_watched() -> bool:
-    """Tell whether somebody looks on: a terminal, or a notebook."""
+    """Tell whether standard error is a terminal, or this is a notebook."""
     if "ipykernel" in sys.modules:
         return True
     return sys.stderr is not None and sys.stderr.isatty()

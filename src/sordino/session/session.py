@@ -3,90 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from datetime import datetime
-from fractions import Fraction
-from sys import getsizeof
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from sordino.answer.codec import from_bytes, is_readable, to_bytes
-from sordino.cache import MEGABYTE, Shelf
-from sordino.catalog.checks import limits
 from sordino.catalog.model import Catalog
-from sordino.engine.protocol import Engine
-from sordino.errors import AnsweredError, CatalogError
+from sordino.engine.protocol import Engine, Progress
+from sordino.errors import AnsweredError
 from sordino.ledger.ledger import Ledger, check_name
-from sordino.numbers.rational import Number, confidence_level, positive
-from sordino.plan.allocate import plan_question
-from sordino.plan.bounded import Votes
+from sordino.numbers.rational import Number
+from sordino.plan.ask import Ask, Options, StatedWidth, Terms, read_ask
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.limits import check_size
 from sordino.plan.plan import Plan
-from sordino.plan.within import plan_within
-from sordino.query.tree import Query
-from sordino.query.types import Value
 from sordino.randomness.entropy import system
-from sordino.release import Options, release
+from sordino.release import release
 from sordino.session.budgets import Budgets, left_of
 from sordino.session.first_identity import first_identity
 from sordino.session.flights import Flights
-from sordino.session.identity import asked_of, tables_of
 from sordino.session.owner_log import OwnerLog, logged
-from sordino.session.progress import ProgressBar, is_watched
+from sordino.session.planner import Planner, asked_of, tables_of
 from sordino.sql.domains import PublicValues
-from sordino.sql.parse import parse
 
 if TYPE_CHECKING:
     from sordino.answer import Answer
     from sordino.engine.inspection import Inspection
     from sordino.ledger.receipt import Receipt
 
-
-_QUESTION = 10_000  # bytes, without the lists of values that it speaks of
-_PLAN = 20_000
-_PLACE = 8  # bytes of a place in a list
-_TIME = getsizeof(datetime(1, 1, 1))  # no other value but text is larger
-
-
-def weight_of_question(query: Query) -> int:
-    """Return about how many bytes a question takes."""
-    lists = (key.domain or () for key in query.keys)
-    return _QUESTION + 2 * len(query.sql) + sum(map(_listed, lists))
-
-
-def weight_of_plan(plan: Plan) -> int:
-    """Return about how many bytes a plan takes, with its question and all lists of values."""
-    lists = (part.domain for part in plan.bounded.parts if isinstance(part, Votes))
-    return _PLAN + weight_of_question(plan.query) + sum(map(_listed, lists))
-
-
-def _listed(values: Iterable[Value]) -> int:
-    return sum(_PLACE + (getsizeof(v) if isinstance(v, str) else _TIME) for v in values)
-
-
 OWNER = "owner"  # who is charged if nobody is named
-Width: TypeAlias = "Number | str"
 _SALT_BITS = 48  # the keystream is read in units of 16
-_KEPT_PLANS, _KEPT_QUESTIONS = 8 * MEGABYTE, 4 * MEGABYTE
-_SUREST = 1 - Fraction(1, 10**9)  # of error bars
 
-
-class Asked(TypedDict, total=False):
-    """What may be said besides the SQL; see ``Session.ask``."""
-
-    epsilon: Number | None
-    rho: Number | None
-    within: Width | Mapping[str, Width] | None
-    confidence: Number
-    delta: Number | None
-    rows: int | None
-    groups: int | None
-    rows_per_group: int | None
-    expected_rows: Number | None
-    diagnostics: bool
+Watch: TypeAlias = "Callable[[], AbstractContextManager[Progress | None]]"
 
 
 class Session:
@@ -112,15 +61,15 @@ class Session:
         public: PublicValues | None = None,
         who: str = OWNER,
         log: OwnerLog | None = None,
+        watch: Watch = nullcontext,
     ) -> None:
         self.catalog = catalog
         self.owner_log = log
         self._engine = engine
         self._ledger = ledger
-        self._public = public
+        self._watch = watch
         self.who = check_name(who)
-        self._plans: Shelf[Plan] = Shelf(_KEPT_PLANS, weigh=weight_of_plan)
-        self._questions: Shelf[Query] = Shelf(_KEPT_QUESTIONS, weigh=weight_of_question)
+        self._planner = Planner(catalog, engine, public)
         self._flights = Flights()
         self._older: dict[str, bool] = {}  # id spaces whose entries version 1 may have written
         self._drawn: dict[str, Answer] = {}  # and not yet recorded, by the head of its charge
@@ -133,7 +82,7 @@ class Session:
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
-        within: Width | Mapping[str, Width] | None = None,
+        within: StatedWidth | Mapping[str, StatedWidth] | None = None,
         confidence: Number = 0.95,
         delta: Number | None = None,
         rows: int | None = None,
@@ -156,109 +105,61 @@ class Session:
         far off it may be by ``within``. ``delta`` is for discovering keys. ``rows``, ``groups`` and
         ``rows_per_group`` say how much of one unit counts, in place of the declared limits: less
         of each makes the noise smaller and cuts more off. ``diagnostics`` spends a tenth on saying
-        how much was clamped and cut. The last three say how noisy counts are shown.
+        how much was clamped and cut. ``nonnegative``, ``integer`` and ``consistent`` say how
+        noisy counts are shown.
 
         The charge stays whatever happens afterwards, also if the question is interrupted, and is
         taken up by who asks the same of the same data again.
         """
-        if not isinstance(fresh, bool):
-            raise TypeError("fresh must be True or False")
-        shown = Options(nonnegative, integer, consistent)
-        asked = Asked(
-            epsilon=epsilon,
-            rho=rho,
-            within=within,
-            confidence=confidence,
-            delta=delta,
-            rows=rows,
-            groups=groups,
-            rows_per_group=rows_per_group,
-            expected_rows=expected_rows,
-            diagnostics=diagnostics,
-        )
-        with self._flights.asking():
-            return self._answer(self._plan(sql, asked), shown, fresh=fresh)
-
-    def explain(self, sql: str, **asked: Unpack[Asked]) -> Explanation:
-        """Say what an answer would cost and how far off it would be; nothing is charged or read.
-
-        The arguments are those of ``ask``, but for the last three.
-        """
-        plan = self.plan(sql, **asked)
-        purse = self.catalog.purse(plan.people)
-        return explain(plan, purse, expected_rows=asked.get("expected_rows"))
-
-    def plan(self, sql: str, **asked: Unpack[Asked]) -> Plan:
-        """Return the plan of a question: all that is known of an answer before it is paid for."""
-        with self._flights.asking():
-            return self._plan(sql, asked)
-
-    @logged
-    def _plan(self, sql: str, asked: Asked) -> Plan:
-        key = sql, tuple(sorted((name, _hashable(value)) for name, value in asked.items()))
-        return self._plans.take(key, lambda: self._prepared(sql, asked))
-
-    def _prepared(self, sql: str, asked: Asked) -> Plan:
-        plan = self._make(sql, asked)
-        self._engine.prepare(plan.bounded)  # so that it is refused before it is explained, too
-        return plan
-
-    def _make(self, sql: str, asked: Asked) -> Plan:
-        epsilon, rho, within = asked.get("epsilon"), asked.get("rho"), asked.get("within")
-        if sum(price is not None for price in (epsilon, rho, within)) != 1:
-            raise TypeError(
-                "say what the answer may cost, such as epsilon=0.5, or how far off it may be, such "
-                "as within=50; one of the two"
-            )
-        query = self._parsed(sql)
-        try:
-            cut = limits(
-                rows=asked.get("rows"),
-                groups=asked.get("groups"),
-                rows_per_group=asked.get("rows_per_group"),
-            )
-        except CatalogError as error:  # here it is an argument that is wrong
-            raise ValueError(str(error)) from None
-        confidence, delta = asked.get("confidence", 0.95), asked.get("delta")
-        if confidence_level(confidence) > _SUREST:
-            raise ValueError(f"confidence must be at most {float(_SUREST)}")
-        diagnostics = asked.get("diagnostics", False)
-        if not isinstance(diagnostics, bool):
-            raise TypeError("diagnostics must be True or False")
-        expected_rows = asked.get("expected_rows")
-        if expected_rows is not None:
-            positive("expected_rows", expected_rows)
-        check_size(query)
-        if within is None:
-            return plan_question(
-                query,
-                self.catalog,
+        return self.answer_ask(
+            read_ask(
+                sql,
                 epsilon=epsilon,
                 rho=rho,
-                delta=delta,
+                within=within,
                 confidence=confidence,
-                limits=cut,
+                delta=delta,
+                rows=rows,
+                groups=groups,
+                rows_per_group=rows_per_group,
+                expected_rows=expected_rows,
                 diagnostics=diagnostics,
+                nonnegative=nonnegative,
+                integer=integer,
+                consistent=consistent,
+                fresh=fresh,
             )
-        return plan_within(
-            query,
-            self.catalog,
-            within,
-            expected_rows=expected_rows,
-            delta=delta,
-            confidence=confidence,
-            limits=cut,
-            diagnostics=diagnostics,
         )
 
-    def _parsed(self, sql: str) -> Query:
-        """Return the question that a text asks, which is the same at every price.
+    def explain(self, sql: str, **terms: Unpack[Terms]) -> Explanation:
+        """Say what an answer would cost and how far off it would be; nothing is charged or read.
 
-        Where keys may be the values of a public table, that is looked at again: it may have others.
+        The arguments are those of ``ask``; how counts are shown makes no difference here.
         """
-        if any(table.public for table in self.catalog.tables):
-            return parse(sql, self.catalog, public=self._public)
-        return self._questions.take(sql, lambda: parse(sql, self.catalog, public=self._public))
+        return self.explain_ask(read_ask(sql, **terms))
+
+    def plan(self, sql: str, **terms: Unpack[Terms]) -> Plan:
+        """Return the plan of a question: all that is known of an answer before it is paid for."""
+        return self.plan_ask(read_ask(sql, **terms))
+
+    def answer_ask(self, ask: Ask) -> Answer:
+        """Answer what was asked; see ``ask``."""
+        with self._flights.asking():
+            return self._answer(self._plan(ask), ask.options, fresh=ask.fresh)
+
+    def explain_ask(self, ask: Ask) -> Explanation:
+        """Say what the answer to an ask would cost; see ``explain``."""
+        plan = self.plan_ask(ask)
+        return explain(plan, self.catalog.purse(plan.people), expected_rows=ask.expected_rows)
+
+    def plan_ask(self, ask: Ask) -> Plan:
+        """Return the plan of what was asked; see ``plan``."""
+        with self._flights.asking():
+            return self._plan(ask)
+
+    @logged
+    def _plan(self, ask: Ask) -> Plan:
+        return self._planner.plan(ask)
 
     def answer(self, plan: Plan, options: Options | None = None, *, fresh: bool = False) -> Answer:
         """Charge a plan and carry it out; the charge stays, whatever happens."""
@@ -343,11 +244,8 @@ class Session:
         answer = self._drawn.get(receipt.head)
         if answer is None:
             salt = system().integer(_SALT_BITS)
-            if is_watched():
-                with ProgressBar() as bar:
-                    sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=bar)
-            else:
-                sealed = self._engine.run(plan.bounded, receipt, salt=salt)
+            with self._watch() as progress:
+                sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=progress)
             answer = self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))
         return self._record(receipt, answer)
 
@@ -435,12 +333,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -450,10 +343,3 @@ class Session:
 
 def _again(body: bytes) -> Answer:
     return replace(from_bytes(body), again=True)
-
-
-def _hashable(value: object) -> object:
-    """Return what stands for a value in the key of a plan; numbers of different types differ."""
-    if isinstance(value, Mapping):
-        return tuple(sorted((name, _hashable(width)) for name, width in value.items()))
-    return type(value).__name__, str(value)

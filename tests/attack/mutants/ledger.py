@@ -22,8 +22,7 @@ from sordino.ledger.stores.sqlite import store as sqlite
 from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.terms import Amount
 from sordino.privacy import currency
-from sordino.session import identity as asked
-from sordino.session import opening, session
+from sordino.session import opening, planner, session
 from sordino.session.flights import Flights
 from sordino.session.session import Session
 from tests.attack.mutants.rewrite import rewritten
@@ -105,7 +104,7 @@ def _paid_with_the_answer() -> Iterator[None]:
 @contextmanager
 def _refunded() -> Iterator[None]:
     """Give a charge back when the engine fails."""
-    run = "sealed = self._engine.run(plan.bounded, receipt, salt=salt)\n"
+    run = "sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=progress)\n"
     careful = (
         f"try:\n                {run}"
         "            except BaseException:\n"
@@ -398,7 +397,7 @@ BELIEVING: dict[str, Mutant] = {
         "ASKED", "data = ?", "(data = ? OR TRUE)", module=sqlite
     ),
     "the answer of other options is given": _of(
-        asked.asked_of, '"answer", plan.fingerprint, options', '"answer", plan.fingerprint'
+        planner.asked_of, '"answer", plan.fingerprint, options', '"answer", plan.fingerprint'
     ),
     "an answer that was changed is given": _of(
         Ledger._body, "if not isinstance(body, bytes) or", "if False and"

@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan import allocate, limits
+from sordino.plan import allocate, limits, planning
 from sordino.plan import bounded as shifts
 from sordino.plan.bounded import Bounded, Total
 from sordino.plan.plan import Ranked
@@ -110,9 +110,9 @@ PUBLIC: dict[str, Mutant] = {
         Ranked, "loss", property(_loss_of_the_point)
     ),
     "the price depends on the data": _of(
-        allocate.plan_question,
-        "return allocate(outline, purse, epsilon=epsilon,",
-        f"return allocate(outline, purse, epsilon=epsilon / (1 + {_ROWS}),",
+        planning.plan_question,
+        "cost_of(ask.price, search.purse)",
+        f"cost_of(Epsilon(ask.price.amount / (1 + {_ROWS})), search.purse)",
     ),
     "the statement depends on the data": _sized_statement,
     "the unit is a column like others": _of(

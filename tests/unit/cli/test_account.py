@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sordino.cli.expression import ExpressionError, read_losses
+from sordino.cli.account import ExpressionError, read_losses
 from sordino.cli.main import app
 from sordino.privacy import losses
 

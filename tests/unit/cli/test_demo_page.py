@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sordino.cli.demo import QUESTIONS
-from sordino.cli.demo_page import show
+from sordino.cli.demo import QUESTIONS, show
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from sordino.cli.exits import MEANINGS, code_of, error_as_json, refusals
+from sordino.cli.usage import MEANINGS, code_of, refusals
 from sordino.errors import (
     BudgetExceeded,
     CatalogError,
@@ -16,6 +16,7 @@ from sordino.errors import (
     SealedError,
     UnknownName,
 )
+from sordino.session.service import error_to_json
 
 ERRORS = [
     (SealedError(), 1, "sealed"),
@@ -34,7 +35,7 @@ def test_an_error_has_one_code_and_one_shape(
     error: Exception, code: int, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code_of(error) == code
-    told = error_as_json(error)
+    told = error_to_json(error)
     assert told["code"] == name
     assert list(told) == ["code", "message", "why", "hint", "span"]
     for as_json, said in ((False, f"sordino: {error}\n"), (True, json.dumps(told) + "\n")):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sordino.cli.repl_input import drop_typed_ahead
+from sordino.cli.repl.input import drop_typed_ahead
 from tests.unit.cli.conftest import CATALOG, Run
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -240,7 +240,7 @@ def test_what_is_pasted_confirms_no_charge(typist: Typist, run: Run) -> None:
 
 
 def test_what_arrives_piece_by_piece_is_dropped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sordino.cli.repl_input._MOMENT", 1.0)
+    monkeypatch.setattr("sordino.cli.repl.input._MOMENT", 1.0)
     held, other = pty.openpty()
     try:
         os.write(held, b"\n\n")

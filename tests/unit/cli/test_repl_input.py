@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sordino.catalog.model import Catalog
-from sordino.cli.repl_input import (
+from sordino.cli.repl.input import (
     CONTINUED,
     PROMPT,
     Terminal,

@@ -7,7 +7,7 @@ import pytest
 
 from sordino.catalog.model import Catalog
 from sordino.catalog.toml import read_catalog
-from sordino.cli.repl_words import candidates, completer
+from sordino.cli.repl.input import candidates, completer
 
 COMMANDS = ("\\help", "\\history", "\\quit")
 TEXT = """

@@ -8,9 +8,10 @@ import pytest
 from rich.console import Console
 
 import sordino as so
-from sordino.cli.ask import show_answer
-from sordino.cli.shown import gauge, more_in_words, more_like
+from sordino.cli.show import show_answer
+from sordino.cli.terminal import gauge
 from sordino.privacy.currency import PURE, Price
+from sordino.session.budgets import more_in_words, more_like
 
 YEARS = tuple(range(1900, 2000))
 

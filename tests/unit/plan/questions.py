@@ -4,8 +4,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Unpack
 
 from sordino.catalog.model import Catalog, Limits, Purse
+from sordino.plan import planning
+from sordino.plan.ask import Terms, read_ask
+from sordino.plan.plan import Plan
 from sordino.privacy.budget import Budget
 from sordino.query.tree import (
     Field,
@@ -67,3 +71,8 @@ def catalog(*, rho: bool = False, slack: Fraction = Fraction(1, 10**6), **limits
     )
     purses = tuple((people, Purse(budget, slack)) for people, _ in base.purses)
     return replace(base, tables=tables, purses=purses)
+
+
+def plan_question(query: Query, catalog: Catalog, **terms: Unpack[Terms]) -> Plan:
+    """The plan of a question on terms that are written as an analyst writes them."""
+    return planning.plan_question(query, catalog, read_ask(query.sql, **terms))

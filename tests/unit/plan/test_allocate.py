@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sordino.errors import MissingBound
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.plan.aggregates import Direct, Mean, Spread
-from sordino.plan.allocate import allocate, fingerprint_of, plan_question
+from sordino.plan.allocate import allocate, fingerprint_of
+from sordino.plan.ask import Epsilon, cost_of
 from sordino.plan.bound import bound
 from sordino.plan.bounded import Cells, RowCount, column_shift
 from sordino.plan.intervals import expected
@@ -35,6 +36,7 @@ from tests.unit.plan.questions import (
     TOP,
     UNITS,
     catalog,
+    plan_question,
     question,
 )
 
@@ -210,7 +212,11 @@ def test_diagnostics_are_releases_with_titles() -> None:
 def test_an_outline_can_be_priced_again() -> None:
     ours = catalog()
     outline = bound(question([COUNT]), ours)
-    cheap, dear = (allocate(outline, ours.purse("patients"), epsilon=e) for e in (1, 2))
+    purse = ours.purse("patients")
+    cheap, dear = (
+        allocate(outline, purse, cost_of(Epsilon(Fraction(e)), purse), confidence=Fraction(95, 100))
+        for e in (1, 2)
+    )
     assert cheap.bounded == dear.bounded
     assert cheap.fingerprint != dear.fingerprint
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import sordino as so
 from sordino.plan import bounded, plan
-from sordino.plan.allocate import plan_question
 from sordino.plan.encoding import RECORDS, digest, encode
 from sordino.plan.plan import Plan
 from sordino.privacy.loss import Loss
@@ -26,9 +25,9 @@ from sordino.query import tree
 from sordino.query.tree import Kind, Measure
 from sordino.release import Options
 from sordino.session.first_identity import first_identity
-from sordino.session.identity import asked_of
+from sordino.session.planner import asked_of
 from tests.fixtures.answered.make import PAID, SHOWN, lay_out
-from tests.unit.plan.questions import AGE, catalog, question
+from tests.unit.plan.questions import AGE, catalog, plan_question, question
 
 GOLDEN = Path(__file__).parents[2] / "fixtures" / "identities.json"
 PAGE = Path(__file__).parents[3] / "docs" / "identity.md"

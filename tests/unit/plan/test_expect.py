@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 
 from sordino.plan.aggregates import Mean
-from sordino.plan.allocate import plan_question
 from sordino.plan.intervals import expected, is_noisy
 from sordino.plan.plan import Added, Plan
 from sordino.query.tree import (
@@ -38,6 +37,7 @@ from tests.unit.plan.questions import (
     UNITS,
     VARIANCE,
     catalog,
+    plan_question,
     question,
 )
 

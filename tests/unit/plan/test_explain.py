@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import pytest
 
 from sordino.catalog.model import Catalog
-from sordino.plan.allocate import plan_question
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.graph import graph_of
 from sordino.query.tree import (
@@ -38,6 +37,7 @@ from tests.unit.plan.questions import (
     UNITS,
     VISITS,
     catalog,
+    plan_question,
     question,
 )
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The least price for an accuracy."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import pytest
 
-from sordino.catalog.model import Purse
+from sordino.catalog.model import Catalog, Purse
 from sordino.errors import MissingBound, QueryError, UnknownName
-from sordino.plan.allocate import plan_question
+from sordino.plan.ask import StatedWidth
 from sordino.plan.intervals import expected, is_noisy
 from sordino.plan.plan import Plan
-from sordino.plan.within import Wanted, plan_within
 from sordino.privacy.budget import Budget
-from sordino.query.tree import Measure, Output, PostCall
+from sordino.query.tree import Measure, Output, PostCall, Query
 from sordino.query.types import Type
 from tests.unit.plan.questions import (
     AVG,
@@ -27,8 +28,15 @@ from tests.unit.plan.questions import (
     UNITS,
     VARIANCE,
     catalog,
+    plan_question,
     question,
 )
+
+Wanted: TypeAlias = "StatedWidth | Mapping[str, StatedWidth]"
+
+
+def plan_within(query: Query, catalog: Catalog, within: Wanted, **terms: Any) -> Plan:
+    return plan_question(query, catalog, within=within, **terms)
 
 
 def widest(plan: Plan, rows: float | None) -> float:

@@ -81,8 +81,8 @@ def test_mechanisms_that_are_held_do_not_hold_their_tables() -> None:
 def test_plans_are_kept_by_their_lists_of_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sordino.session.session._KEPT_PLANS", MEGABYTE)
-    monkeypatch.setattr("sordino.session.session._KEPT_QUESTIONS", MEGABYTE)
+    monkeypatch.setattr("sordino.session.planner.MAX_BYTES_OF_PLANS", MEGABYTE)
+    monkeypatch.setattr("sordino.session.planner.MAX_BYTES_OF_QUESTIONS", MEGABYTE)
     person = '[tables.visits.columns]\nperson = { type = "integer", bounds = [0, 9000] }\n'
     visits = f'[tables.visits]\nparquet = "visits.parquet"\nunit = "row"\n{person}'
     write_rows(tmp_path / "visits.parquet")

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import sys
 from io import StringIO
 
 import pytest
@@ -8,7 +9,7 @@ from sordino.session import progress
 
 def test_a_quick_question_shows_no_bar() -> None:
     out = StringIO()
-    with progress.ProgressBar(out) as bar:
+    with progress.ProgressBar("asking", out) as bar:
         bar(0.5)
     assert out.getvalue() == ""
 
@@ -16,7 +17,7 @@ def test_a_quick_question_shows_no_bar() -> None:
 def test_a_slow_question_shows_a_bar_and_wipes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_PATIENCE", -1.0)
     out = StringIO()
-    with progress.ProgressBar(out) as bar:
+    with progress.ProgressBar("asking", out) as bar:
         bar(0.5)
         assert out.getvalue() == f"\rasking [{'#' * 15}{'.' * 15}]  50%"
         bar(7.0)
@@ -27,3 +28,11 @@ def test_a_slow_question_shows_a_bar_and_wipes_it(monkeypatch: pytest.MonkeyPatc
 def test_nobody_watches_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", StringIO())
     assert progress.is_watched() is False
+    with progress.watched("asking") as bar:
+        assert bar is None
+
+
+def test_a_terminal_and_a_notebook_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    with progress.watched("asking") as bar:
+        assert isinstance(bar, progress.ProgressBar)

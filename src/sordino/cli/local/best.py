@@ -19,7 +19,7 @@ from sordino.cli.local.protocols import (
     name_of,
     percentage,
 )
-from sordino.cli.shown import console_for
+from sordino.cli.terminal import console_for
 from sordino.cli.work import check_picture, draw
 from sordino.local.plot import draw_errors
 from sordino.local.protocol import Protocol

@@ -9,10 +9,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from sordino.cli.exits import refusals
-from sordino.cli.options import SURE, AsJson
-from sordino.cli.usage import Commands
-from sordino.cli.wholes import whole
+from sordino.cli.options import SURE, AsJson, whole
+from sordino.cli.usage import Commands, refusals
 
 local = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 

@@ -28,7 +28,7 @@ from sordino.cli.local.protocols import (
     percentage,
     shape_of,
 )
-from sordino.cli.shown import console_for, facts_of
+from sordino.cli.terminal import console_for, facts_of
 from sordino.local.protocol import Protocol
 
 _MAX_NAMES_SHOWN = 12

@@ -19,7 +19,7 @@ from rich.text import Text
 from sordino.answer.render import printable
 from sordino.cli.local.files import bar, read_pieces, read_protocol
 from sordino.cli.local.protocols import AnyProtocol, as_text, name_of
-from sordino.cli.shown import console_for, facts_of
+from sordino.cli.terminal import console_for, facts_of
 from sordino.cli.work import check_picture, draw
 from sordino.local.estimate import Estimate, Line, written_down, written_near, written_up
 from sordino.local.numbers import MeanEstimate, MeanServer, NumberProtocol

@@ -19,8 +19,8 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 import typer
 
-from sordino.cli.exits import INTERRUPTED
 from sordino.cli.local.protocols import AnyProtocol, about, foreign, read_about, shape_of
+from sordino.cli.usage import INTERRUPTED
 from sordino.cli.work import check_target, exists, progress, unwritable
 
 Data: TypeAlias = npt.NDArray[Any]

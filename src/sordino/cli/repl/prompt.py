@@ -10,37 +10,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 import sordino as so
 from sordino.answer.render import plain as brief
 from sordino.catalog.model import Column
-from sordino.cli.analysts import check_who, note_stranger
-from sordino.cli.ask import answer_as_json, show_answer
-from sordino.cli.budget import show_budget
-from sordino.cli.exits import code_of, error_as_json, words_of
-from sordino.cli.history import SHORT, show_entries
-from sordino.cli.question import Wish
-from sordino.cli.repl_input import WORDS, Terminal, history_file, read_pipe, statements
-from sordino.cli.shown import (
-    and_delta,
-    console_for,
-    facts_of,
-    is_too_dear,
-    left_in_words,
-    more_like,
-    plain,
+from sordino.cli.options import Typed
+from sordino.cli.repl.input import (
+    COMMANDS_WITHOUT_BACKSLASH,
+    Terminal,
+    history_file,
+    read_pipe,
+    statements,
 )
+from sordino.cli.show import note_stranger, show_answer, show_budget, show_entries
+from sordino.cli.terminal import console_for, facts_of, plain, table_with
+from sordino.cli.usage import code_of, show_error, words_of
 from sordino.errors import QueryError, SordinoError
 from sordino.ledger.history import entries, standing
 from sordino.plan.explain import Explanation
-from sordino.release import Options
 from sordino.session import Left
-from sordino.session.identity import asked_of
+from sordino.session.budgets import and_delta, is_too_dear, left_in_words, more_like
+from sordino.session.service import answer_to_json, check_who, number_of
 
-_SEEN = 20  # entries that are shown if nobody says how many
-_LISTED = 6  # keys of a column that are shown
+ENTRIES_BY_DEFAULT = 20
+MAX_KEYS_SHOWN = 6
 _AGREED = ("", "y", "yes")
 _HELP = {
     "\\help": "this list",
@@ -59,47 +53,53 @@ _HELP = {
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What was typed."""
+class Manner:
+    """How to speak with whoever types: whether prices are confirmed, what is kept, what is said."""
 
-    catalog: Path
-    who: str
-    wish: Wish
-    receipt: str | None
     yes: bool
     no_history: bool
     as_json: bool
 
 
-def repl(request: Request) -> int:
+def start(catalog: Path, who: str, typed: Typed, receipt: str | None, manner: Manner) -> int:
     """Read and answer questions until there are no more; return the code of the first error.
 
     In a terminal an error is shown and forgotten, and the code is 0.
     """
     watched = sys.stdin.isatty()
-    if not watched and not request.yes:
+    if not watched and not manner.yes:
         raise ValueError(
             "the input is no terminal, so that nobody can confirm a price; add --yes to pay "
             "without being asked"
         )
-    wish = request.wish
-    (wish if wish.priced else wish.with_("epsilon", "1")).asked()
-    who = check_who(request.who)
-    with so.open(request.catalog, who=who, receipt=request.receipt) as session:
-        if not request.as_json:
+    _check(typed)
+    with so.open(catalog, who=check_who(who), receipt=receipt) as session:
+        if not manner.as_json:
             note_stranger(session.catalog, who)
         if not watched:
-            prompt = _Prompt(session, request, read_pipe, read_pipe)
+            prompt = _Prompt(session, typed, manner, read=read_pipe, confirm=read_pipe)
             return prompt.run(watched=False)
-        history = None if request.no_history else history_file()
+        history = None if manner.no_history else history_file()
         terminal = Terminal(session.catalog, tuple(_HELP), history)
         try:
-            prompt = _Prompt(session, request, terminal.read, terminal.confirm, terminal.remember)
+            prompt = _Prompt(
+                session,
+                typed,
+                manner,
+                read=terminal.read,
+                confirm=terminal.confirm,
+                remember=terminal.remember,
+            )
             prompt.greet()
             prompt.run(watched=True)
         finally:
             terminal.close()
     return 0
+
+
+def _check(typed: Typed) -> None:
+    """Refuse terms that no question could be asked on; the price may still be open."""
+    (typed if typed.priced else typed.changed("epsilon", "1")).read("")
 
 
 class _Prompt:
@@ -108,15 +108,17 @@ class _Prompt:
     def __init__(
         self,
         session: so.Session,
-        request: Request,
+        typed: Typed,
+        manner: Manner,
+        *,
         read: Callable[[str], str],
         confirm: Callable[[str], str],
         remember: Callable[[str], None] | None = None,
     ) -> None:
         self.session = session
-        self.wish = request.wish
-        self.yes = request.yes
-        self.as_json = request.as_json
+        self.typed = typed
+        self.yes = manner.yes
+        self.as_json = manner.as_json
         self.read = read
         self.confirm = confirm
         self.remember = remember
@@ -140,7 +142,7 @@ class _Prompt:
             try:
                 if self.remember is not None:
                     self.remember(text)
-                if text.startswith("\\") or text.rstrip(";").strip() in WORDS:
+                if text.startswith("\\") or text.rstrip(";").strip() in COMMANDS_WITHOUT_BACKSLASH:
                     if not self._command(*text.removeprefix("\\").rstrip(";").split(None, 1)):
                         break
                 else:
@@ -170,8 +172,8 @@ class _Prompt:
             case "tables":
                 self._show_tables()
             case "budget":
-                found = standing(self.session.ledger, who=self.session.who)
-                show_budget(self.console, found, self.session.who)
+                standings = standing(self.session.ledger, who=self.session.who)
+                show_budget(self.console, standings, self.session.who)
             case "history":
                 self._show_history(value)
             case "who":
@@ -188,10 +190,10 @@ class _Prompt:
     def _set(self, name: str, value: str) -> None:
         """Change what holds for the next questions, and say what holds now."""
         if value:
-            wish = self.wish.with_(name, value)
-            (wish if wish.priced else wish.with_("epsilon", "1")).asked()
-            self.wish = wish
-        stated = getattr(self.wish, name)
+            typed = self.typed.changed(name, value)
+            _check(typed)
+            self.typed = typed
+        stated = getattr(self.typed, name)
         self.console.print(f"{name} {stated}" if stated else f"no {name} is stated", markup=False)
 
     def _fresh(self) -> None:
@@ -201,41 +203,41 @@ class _Prompt:
 
     def _ask(self, sql: str, *, fresh: bool = False) -> None:
         """Show the price, let it be confirmed, and show the answer; a stored one costs nothing."""
-        if not self.wish.priced:
+        if not self.typed.priced:
             raise ValueError(
                 "say first what a question may cost, such as \\epsilon 0.2, or how far off answers "
                 "may be, such as \\within 50"
             )
-        asked, session = self.wish.asked(), self.session
-        found = session.explain(sql, **asked)
-        answer = None if fresh else session.stored(found.plan)
+        explanation = self.session.explain_ask(self.typed.read(sql))
+        plan = explanation.plan
+        answer = None if fresh else self.session.stored(plan)
         if answer is None:
-            if not self.yes and not self._is_agreed(found):
+            if not self.yes and not self._is_agreed(explanation):
                 return
-            answer = session.answer(found.plan, fresh=fresh)
-        left = self._left(found.plan.people)
+            answer = self.session.answer(plan, fresh=fresh)
+        left = self._left(plan.people)
         if self.as_json:
-            number = asked_of(found.plan, Options())[:SHORT]
-            typer.echo(json.dumps({**answer_as_json(answer, left), "plan": number}))
+            typer.echo(json.dumps({**answer_to_json(answer, left), "plan": number_of(plan)}))
         else:
             show_answer(self.console, answer, left)
             self.console.print()
 
-    def _is_agreed(self, found: Explanation) -> bool:
+    def _is_agreed(self, explanation: Explanation) -> bool:
         """Show what an answer would cost and how wide its error bars would be; Enter agrees."""
-        plan, left = found.plan, self._left(found.plan.people)
+        plan, left = explanation.plan, self._left(explanation.plan.people)
         facts = [
-            ("price", and_delta(found.price, plan.slack)),
-            ("left", left_in_words(left, found.price, plan.slack, more="")),
+            ("price", and_delta(explanation.price, plan.slack)),
+            ("left", left_in_words(left, explanation.price, plan.slack, more="")),
         ]
-        for (title, expected), (_, width, about) in zip(found.columns, found.widths(), strict=True):
+        columns = zip(explanation.columns, explanation.widths(), strict=True)
+        for (title, expected), (_, width, about) in columns:
             between = ": " if expected.half_width is None else " "
             told = f"{width}{between}{about}" if about else width
             facts.append((title, plain(told, self.console)))
-        facts += [("warning", warning) for warning in found.warnings]
+        facts += [("warning", warning) for warning in explanation.warnings]
         self.console.print(facts_of(facts))
-        enough = more_like(found.price, plan.slack, left.left, left.delta)
-        if not enough or is_too_dear(left, found.price):
+        enough = more_like(explanation.price, plan.slack, left.left, left.delta)
+        if not enough or is_too_dear(left, explanation.price):
             return False
         try:
             said = self.confirm("Enter or y asks, anything else cancels: ")
@@ -252,9 +254,7 @@ class _Prompt:
         return next(one for one in self.session.budget if one.people == people)
 
     def _show_tables(self) -> None:
-        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-        for title in ("table", "column", "type", "what is declared"):
-            table.add_column(title, overflow="fold")
+        table = table_with("table", "column", "type", "what is declared")
         for one in self.session.catalog.tables:
             name = f"{one.name} (public)" if one.public else one.name
             for column in one.columns:
@@ -268,11 +268,13 @@ class _Prompt:
         if many and not (many.isascii() and many.isdecimal() and int(many)):
             raise ValueError(f"\\history takes how many entries to show, got {many!r}")
         ledger = self.session.ledger
-        show_entries(self.console, ledger, list(entries(ledger, last=int(many or _SEEN))))
+        show_entries(
+            self.console, ledger, list(entries(ledger, last=int(many or ENTRIES_BY_DEFAULT)))
+        )
 
     def _show_error(self, error: Exception) -> None:
         if self.as_json:
-            typer.echo(json.dumps(error_as_json(error)), err=True)
+            show_error(error, as_json=True)
             return
         first, *others = words_of(error).split("\n")
         self.errors.print(Text(first, style="bold red" if isinstance(error, QueryError) else "red"))
@@ -287,7 +289,7 @@ def _declared(column: Column) -> str:
     if column.keys_from is not None:
         return f"keys from {'.'.join(column.keys_from)}"
     if column.keys is not None:
-        more = len(column.keys) - _LISTED
-        shown = ", ".join(map(brief, column.keys[:_LISTED]))
+        more = len(column.keys) - MAX_KEYS_SHOWN
+        shown = ", ".join(map(brief, column.keys[:MAX_KEYS_SHOWN]))
         return f"{shown} and {more:,} more" if more > 0 else shown
     return "" if column.bounds is None else f"{column.bounds.low} to {column.bounds.high}"
