@@ -249,7 +249,7 @@ def test_what_goes_by_the_order_needs_a_public_order(
         ([41957.5, math.nan, 1], ValueError),
         ([41957, "x", 1], TypeError),
         ([[41957, 1, 2]] * 3, TypeError),
-        ([41957, None, 1], TypeError),
+        ([41957, None, 1], ValueError),
         ({"a": 41957, "secret": 3}, ValueError),
         (lambda _: math.inf, ValueError),
     ],
