@@ -149,7 +149,8 @@ class SqliteStore:
             place = self._first(entry.people) + entry.number
             fields = (place, *entry[:-1], last.hash, entry.hash)
             values: list[object] = [_NULL if field is None else field for field in fields]
-            values.append(_NULL if body is None else bytearray(body))
+            # A class of bytes may say of itself that it is other bytes than those of its memory.
+            values.append(_NULL if body is None else bytearray(memoryview(body)))
             check_added(self.path, self._driver, self._in_turn(FOLLOW, values))
         except BaseException as error:
             self.settle()
