@@ -9,20 +9,19 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, probability_or_zero, written
+from sordino.numbers.rational import Number, probability_or_zero
 from sordino.numbers.rounding import reading, up_as_printed
-from sordino.privacy.leaf import Floats, Leaf
+from sordino.privacy.leaf import BoundedLeaf, Floats
 from sordino.privacy.profiles import (
     both_signs,
     order_of,
-    positive_fraction,
     short_of,
     whole_size,
 )
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class BoundedRange(Leaf):
+class BoundedRange(BoundedLeaf):
     """The loss of a mechanism whose losses, for any two neighbours, differ by at most ``bound``.
 
     Where in [-bound, bound] they lie depends on the neighbours. So there is no single worst pair;
@@ -40,19 +39,6 @@ class BoundedRange(Leaf):
         Numerics: doubles rounded up, from certified balls; a double is read as it prints.
         Proof: docs/proofs/leaves.md, theorems 3 and 4 (Dong, Durfee, Rogers 2020).
     """
-
-    bound: Fraction
-
-    def __init__(self, *, epsilon: Fraction) -> None:
-        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
-
-    def __repr__(self) -> str:
-        return f"BoundedRange(epsilon={written(self.bound)})"
-
-    @property
-    def pure(self) -> Fraction | None:
-        """The largest loss."""
-        return self.bound
 
     @property
     def rho(self) -> float:
@@ -102,10 +88,6 @@ class BoundedRange(Leaf):
             return found
 
         return both_signs(epsilons, ahead, ahead)
-
-    def reach(self, tail: float) -> tuple[float, float]:  # noqa: ARG002 - nothing lies beyond
-        """Return the least and the largest loss."""
-        return -float(self.bound), float(self.bound)
 
     def group(self, size: int) -> BoundedRange:
         """Return the loss for neighbours that differ in ``size`` units."""

@@ -13,8 +13,8 @@ from sordino.numbers.balls import ball, round_up
 from sordino.numbers.rational import Number, probability_or_zero, written
 from sordino.numbers.rounding import up_as_printed
 from sordino.privacy.calibrate import least_epsilon
-from sordino.privacy.leaf import Floats, Leaf
-from sordino.privacy.profiles import both_signs, order_of, positive_fraction, whole_size
+from sordino.privacy.leaf import Floats, Leaf, positive_fraction
+from sordino.privacy.profiles import both_signs, order_of, whole_size
 from sordino.privacy.zcdp import delta_from_rho
 
 _HALVINGS = 14

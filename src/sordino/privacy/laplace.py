@@ -9,20 +9,19 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, probability_or_zero, written
+from sordino.numbers.rational import Number, probability_or_zero
 from sordino.numbers.rounding import reading, up_as_printed
-from sordino.privacy.leaf import Floats, Leaf
+from sordino.privacy.leaf import BoundedLeaf, Floats
 from sordino.privacy.profiles import (
     both_signs,
     order_of,
-    positive_fraction,
     short_of,
     whole_size,
 )
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ContinuousLaplace(Leaf):
+class ContinuousLaplace(BoundedLeaf):
     """The loss of Laplace noise on the real line: a limit, which no sampler can draw.
 
     The dominating pair is the noise around 0 against the noise around the sensitivity, which is
@@ -39,19 +38,6 @@ class ContinuousLaplace(Leaf):
         Numerics: doubles rounded up, from certified balls; a double is read as it prints.
         Proof: docs/proofs/leaves.md, theorem 2.
     """
-
-    bound: Fraction
-
-    def __init__(self, *, epsilon: Fraction) -> None:
-        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
-
-    def __repr__(self) -> str:
-        return f"ContinuousLaplace(epsilon={written(self.bound)})"
-
-    @property
-    def pure(self) -> Fraction | None:
-        """The largest loss."""
-        return self.bound
 
     @property
     def summit(self) -> float:
@@ -96,10 +82,6 @@ class ContinuousLaplace(Leaf):
             return -np.expm1(-np.maximum(short_of(self.bound, at), 0.0) / 2)
 
         return both_signs(epsilons, ahead, ahead)
-
-    def reach(self, tail: float) -> tuple[float, float]:  # noqa: ARG002 - nothing lies beyond
-        """Return the least and the largest loss."""
-        return -float(self.bound), float(self.bound)
 
     def group(self, size: int) -> ContinuousLaplace:
         """Return the loss for neighbours that differ in ``size`` units."""

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.numbers.rational import Number, nonnegative
+from sordino.numbers.rational import Number, nonnegative, written
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Relation: TypeAlias = Literal["add_remove", "replace_one"]
@@ -110,3 +111,35 @@ class Leaf(ABC):
     @abstractmethod
     def _delta(self, epsilon: Fraction) -> float:
         """Return the delta of a single use at an epsilon that was read and is not negative."""
+
+
+def positive_fraction(name: str, value: Fraction) -> Fraction:
+    """Refuse what is not a positive Fraction."""
+    if not isinstance(value, Fraction) or value <= 0:
+        raise ValueError(f"{name} must be a positive Fraction")
+    return value
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class BoundedLeaf(Leaf):
+    """A leaf whose largest loss, ``bound``, is the epsilon that it is made with.
+
+    Guarantee: each leaf states its own.
+    """
+
+    bound: Fraction
+
+    def __init__(self, *, epsilon: Fraction) -> None:
+        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(epsilon={written(self.bound)})"
+
+    @property
+    def pure(self) -> Fraction | None:
+        """The largest loss."""
+        return self.bound
+
+    def reach(self, tail: float) -> tuple[float, float]:  # noqa: ARG002 - nothing lies beyond
+        """Return the least and the largest loss."""
+        return -float(self.bound), float(self.bound)

@@ -71,13 +71,6 @@ def order_of(order: float | Fraction) -> Fraction | None:
     return order if isinstance(order, Fraction) else Fraction(repr(float(order)))
 
 
-def positive_fraction(name: str, value: Fraction) -> Fraction:
-    """Refuse what is not a positive Fraction."""
-    if not isinstance(value, Fraction) or value <= 0:
-        raise ValueError(f"{name} must be a positive Fraction")
-    return value
-
-
 def whole_size(size: int) -> int:
     """Read the size of a group: a positive whole number."""
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:

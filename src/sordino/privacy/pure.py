@@ -10,11 +10,10 @@ from fractions import Fraction
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number, probability_or_zero, written
 from sordino.numbers.rounding import down, reading, up_as_printed
-from sordino.privacy.leaf import Floats, Leaf
+from sordino.privacy.leaf import BoundedLeaf, Floats, Leaf, positive_fraction
 from sordino.privacy.profiles import (
     both_signs,
     order_of,
-    positive_fraction,
     pure_rho,
     response,
     round_down,
@@ -23,7 +22,7 @@ from sordino.privacy.profiles import (
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Pure(Leaf):
+class Pure(BoundedLeaf):
     """The loss of any mechanism that is epsilon-private; ``bound`` is that epsilon.
 
     The dominating pair is a randomized response that tells the truth with odds e^bound to 1.
@@ -39,19 +38,6 @@ class Pure(Leaf):
         Numerics: doubles rounded up, from certified balls; a double is read as it prints.
         Proof: docs/proofs/leaves.md, theorem 1.
     """
-
-    bound: Fraction
-
-    def __init__(self, *, epsilon: Fraction) -> None:
-        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
-
-    def __repr__(self) -> str:
-        return f"Pure(epsilon={written(self.bound)})"
-
-    @property
-    def pure(self) -> Fraction | None:
-        """The largest loss."""
-        return self.bound
 
     @property
     def summit(self) -> float:
@@ -91,10 +77,6 @@ class Pure(Leaf):
             return response(self.bound, 1.0, at)
 
         return both_signs(epsilons, ahead, ahead)
-
-    def reach(self, tail: float) -> tuple[float, float]:  # noqa: ARG002 - nothing lies beyond
-        """Return the least and the largest loss."""
-        return -float(self.bound), float(self.bound)
 
     def group(self, size: int) -> Pure:
         """Return the loss for neighbours that differ in ``size`` units."""

@@ -12,12 +12,11 @@ import numpy as np
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
 from sordino.numbers.rational import Number, is_integer, probability_or_zero, written
 from sordino.numbers.rounding import reading, up_as_printed
-from sordino.privacy.leaf import Floats, Leaf
+from sordino.privacy.leaf import BoundedLeaf, Floats
 from sordino.privacy.orders import least_rho
 from sordino.privacy.profiles import (
     both_signs,
     order_of,
-    positive_fraction,
     response,
     round_down,
     whole_size,
@@ -28,7 +27,7 @@ _LONG = 600.0
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class KaryResponse(Leaf):
+class KaryResponse(BoundedLeaf):
     """The loss of an answer that is true with odds e^bound to 1 against each other category.
 
     The dominating pair is the answers of two people with different values. Two categories are
@@ -48,22 +47,16 @@ class KaryResponse(Leaf):
         Proof: docs/proofs/leaves.md, theorem 6.
     """
 
-    bound: Fraction
     categories: int
 
     def __init__(self, *, epsilon: Fraction, categories: int) -> None:
         if not is_integer(categories) or categories < 2:
             raise ValueError("categories must be an int that is at least 2")
-        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
+        BoundedLeaf.__init__(self, epsilon=epsilon)
         object.__setattr__(self, "categories", int(categories))
 
     def __repr__(self) -> str:
         return f"KaryResponse(epsilon={written(self.bound)}, categories={self.categories})"
-
-    @property
-    def pure(self) -> Fraction | None:
-        """The largest loss."""
-        return self.bound
 
     @property
     def summit(self) -> float:
@@ -118,10 +111,6 @@ class KaryResponse(Leaf):
             return response(self.bound, float(self.categories - 1), at)
 
         return both_signs(epsilons, ahead, ahead)
-
-    def reach(self, tail: float) -> tuple[float, float]:  # noqa: ARG002 - nothing lies beyond
-        """Return the least and the largest loss."""
-        return -float(self.bound), float(self.bound)
 
     def group(self, size: int) -> Pure:
         """Return the loss of the answers of ``size`` people, whose values may all change."""

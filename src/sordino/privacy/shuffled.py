@@ -22,9 +22,9 @@ from sordino.privacy.blankets import (
 )
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.grouped import Grouped
-from sordino.privacy.leaf import Floats, Leaf, Relation
+from sordino.privacy.leaf import Floats, Leaf, Relation, positive_fraction
 from sordino.privacy.orders import least_rho, pair_divergences
-from sordino.privacy.profiles import both_signs, order_of, positive_fraction, response, whole_size
+from sordino.privacy.profiles import both_signs, order_of, response, whole_size
 from sordino.privacy.pure import Pure
 
 _LEAST_BOUND, _LARGEST_BOUND = Fraction(1, 10**9), 30  # outside, shuffling hides nothing here
