@@ -375,8 +375,8 @@ def page(outcomes: list[Outcome]) -> str:
     lines = [
         "# Compositions beside other accountants",
         "",
-        f"{len(outcomes)} of {len(cases())} compositions, written by "
-        f"`python -m bench.compositions --write` with {versions}, Python "
+        f"{len(outcomes)} of {len(cases())} compositions; `python -m bench.compositions --write` "
+        f"measures all of them again. These are with {versions}, Python "
         f"{platform.python_version()}, on {os.cpu_count()} cores ({platform.machine()}). "
         "[How tight the accounting is](accounting.md) says what the columns mean.",
         "",
