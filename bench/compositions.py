@@ -375,10 +375,16 @@ def page(outcomes: list[Outcome]) -> str:
     lines = [
         "# Compositions beside other accountants",
         "",
-        "Written by `python -m bench.compositions --write`, with "
-        f"{versions}, Python {platform.python_version()}, on {os.cpu_count()} cores "
-        f"({platform.machine()}). [How tight the accounting is](accounting.md) says what the "
-        "columns mean.",
+        f"{len(outcomes)} of {len(cases())} compositions; `python -m bench.compositions --write` "
+        f"measures all of them again. These are with {versions}, Python "
+        f"{platform.python_version()}, on {os.cpu_count()} cores ({platform.machine()}). "
+        "[How tight the accounting is](accounting.md) says what the columns mean.",
+        "",
+        "## By family",
+        "",
+        *summary(outcomes),
+        "",
+        "## One by one",
         "",
         "| composition | certain | sordino | in | best valid peer | which | in | below the truth |",
         "|---|---:|---:|---:|---:|---|---:|---|",
@@ -386,7 +392,7 @@ def page(outcomes: list[Outcome]) -> str:
     for outcome in outcomes:
         wrong = ", ".join(dict.fromkeys(peer.name for peer in outcome.wrong))
         lines.append("| " + " | ".join((*_cells(outcome), wrong)) + " |")
-    return "\n".join([*lines, "", "## By family", "", *summary(outcomes), ""])
+    return "\n".join([*lines, ""])
 
 
 def main() -> int:

@@ -217,7 +217,7 @@ def certified(bound: float) -> float:
 
 
 VALUES = clamping_door(
-    "values", rule="values must be one column of numbers, got {0}", reads_booleans=False
+    "values", rule="values must be numbers in one column, got {0}", reads_booleans=False
 )
 
 
