@@ -98,8 +98,11 @@ def clamping_door(name: str, *, rule: str | None = None, reads_booleans: bool = 
 def read_numbers(door: Door, values: object) -> Array:
     """Return a column of numbers: an array of integers or doubles, or objects one by one."""
     array = read_entries(door, values)
-    check_numbers(door, array)
-    return array
+    kinds = check_numbers(door, array)
+    if kinds == {float}:
+        return array.astype(np.float64)
+    whole = _packed(array) if kinds == {int} else None
+    return array if whole is None else whole
 
 
 def read_whole(door: Door, values: object) -> Array:
@@ -108,15 +111,16 @@ def read_whole(door: Door, values: object) -> Array:
     >>> read_whole(clamping_door("counts"), [3, 2**63]).tolist()
     [3, 9223372036854775808]
     """
-    array = read_numbers(door, values)
+    array = read_entries(door, values)
+    kinds = check_numbers(door, array)
     if array.dtype.kind == "f" and array.size:  # numpy makes an empty list doubles
         raise TypeError(door.rule.format("an array of real numbers"))
     if array.dtype.kind != "O":
         return array
-    for kind in kinds_of(array):
+    for kind in kinds:
         if not issubclass(kind, int | np.integer):
             raise TypeError(door.rule.format(door.entry.format(kind.__name__)))
-    whole = as_int64(array)
+    whole = _packed(array)
     return array if whole is None else whole
 
 
@@ -155,20 +159,23 @@ def unboxed(values: Any) -> Array | None:
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
-def check_numbers(door: Door, array: Array) -> None:
-    """Refuse an array of what is not numbers, by its type or by those of its objects."""
+def check_numbers(door: Door, array: Array) -> set[type]:
+    """Refuse an array of what is not numbers; return the types of its objects, if it has any."""
     code = array.dtype.kind
+    kinds = kinds_of(array) if code == "O" else set()
+    for kind in kinds:
+        check_kind(door, kind)
     if code == "O":
-        for kind in kinds_of(array):
-            check_kind(door, kind)
-    elif code == "b" and not door.reads_booleans:
+        return kinds
+    if code == "b" and not door.reads_booleans:
         raise TypeError(door.booleans or door.rule.format("an array of booleans"))
-    elif code == "f" and array.dtype.itemsize > 8 and not door.reads_extended:
+    if code == "f" and array.dtype.itemsize > 8 and not door.reads_extended:
         raise TypeError(door.extended or door.rule.format("an array of long doubles"))
-    elif code not in "biuf":
+    if code not in "biuf":
         name = f"an array of {_ARRAYS_OF.get(code, array.dtype.type.__name__)}"
         hint = door.texts if code == "U" else door.dates if code in "Mm" else ""
         raise TypeError(door.rule.format(name) + hint)
+    return kinds
 
 
 def check_kind(door: Door, kind: type) -> None:
@@ -224,8 +231,13 @@ def as_int64(array: Array) -> npt.NDArray[np.int64] | None:
     """Return objects as 64-bit integers, if that is what all of them are."""
     if not all(issubclass(kind, _WHOLE) and not _is_time(kind) for kind in kinds_of(array)):
         return None
+    return _packed(array)
+
+
+def _packed(whole: Array) -> npt.NDArray[np.int64] | None:
+    """Return whole numbers that are objects as 64-bit integers, or None if one does not fit."""
     try:
-        return array.astype(np.int64)
+        return whole.astype(np.int64)
     except OverflowError:
         return None
 
