@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.postgres import Server
+from tests.support.postgres import Server
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")

@@ -15,7 +15,7 @@ from sordino.plan.bounded import FINE, Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Scan
 from sordino.query.types import Type
 from tests.engine.engines import catalog, frame, rows_of, table
-from tests.reference.rows import owned
+from tests.engine.reference.rows import owned
 
 ID = Type.INTEGER
 PEOPLE, STAYS, BILLS = {"who": ID, "home": ID}, {"home": ID, "stay": ID}, {"stay": ID}

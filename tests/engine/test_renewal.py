@@ -25,7 +25,7 @@ from sordino.engine.duckdb.connection import Database
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.session.session import Session
-from tests.unit.session.clinic import written_later
+from tests.session.unit.clinic import written_later
 
 DEAR = 10**4  # an epsilon at which an answer is exact
 SQL = "SELECT COUNT(*) AS n FROM visits"

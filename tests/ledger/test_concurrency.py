@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.ledger.launch import launched
-from tests.postgres import Server
+from tests.support.postgres import Server
 
 ANALYSTS = 4
 

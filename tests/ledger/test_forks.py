@@ -22,7 +22,7 @@ from sordino.ledger.stores.sqlite import store as sqlite
 from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import verify
 from tests.ledger.launch import launched
-from tests.unit.ledger.samples import in_file, in_memory, pay
+from tests.ledger.unit.samples import in_file, in_memory, pay
 
 
 def families(place: Path, many: int, seed: int) -> None:

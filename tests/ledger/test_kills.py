@@ -14,8 +14,8 @@ import pytest
 
 from tests.ledger.kills import RANDOM
 from tests.ledger.launch import launched
-from tests.postgres import Server
 from tests.support.faults import Point
+from tests.support.postgres import Server
 
 INSIDE = [point.name for point in Point if point not in (Point.PARSED, Point.SENT)]
 

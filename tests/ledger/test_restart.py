@@ -16,7 +16,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.verify import Verified, verify
 from sordino.privacy import losses
 from tests.ledger.workers import PRICE, declared, open_book
-from tests.postgres import Server
+from tests.support.postgres import Server
 
 PEOPLE = "people"
 CATALOG = declared(100_000)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of what happens after the engine: noise, keys, choices, what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from sordino.plan.plan import Added
+from sordino.release import door, draw
+from tests.support.rewrite import rewritten
+
+Mutant = Callable[[], AbstractContextManager[Any]]
+
+
+def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
+    return lambda: rewritten(function, old, new)
+
+
+@contextmanager
+def _exact_counts() -> Iterator[None]:
+    """Leave counts of rows as they are, so that means are divided by true counts."""
+    plain = draw.add_noise
+
+    def changed(release: Added, exact: Any) -> Any:
+        noisy = plain(release, exact)
+        counts = release.step.numerator == 1 and release.step.denominator == 2**16
+        return draw.Noisy(release, exact) if counts else noisy
+
+    with mock.patch.object(door, "add_noise", changed):
+        yield
+
+
+@contextmanager
+def _exact_zeros() -> Iterator[None]:
+    """Fill groups that nobody has with 0 and no noise."""
+    plain = draw.add_noise
+
+    def changed(release: Added, exact: Any) -> Any:
+        noisy = plain(release, exact)
+        return draw.Noisy(release, np.where(exact == 0, exact, noisy.steps))
+
+    with mock.patch.object(door, "add_noise", changed):
+        yield
+
+
+@contextmanager
+def _drawn_twice() -> Iterator[None]:
+    """Draw noise twice and take the smaller."""
+    plain = draw.add_noise
+
+    def changed(release: Added, exact: Any) -> Any:
+        one, other = plain(release, exact), plain(release, exact)
+        return one if abs(one.steps).sum() < abs(other.steps).sum() else other
+
+    with mock.patch.object(door, "add_noise", changed):
+        yield
+
+
+_KEPT = "np.flatnonzero(found.kept if isinstance(found, Selected) else found)"
+
+NOISY: dict[str, Mutant] = {
+    "the true count divides": _exact_counts,
+    "absent groups are filled without noise": _exact_zeros,
+    "groups are sorted before noise": _of(
+        door.draw,
+        "groups = declared(plan.bounded)",
+        "found = declared(plan.bounded)\n"
+        "        names = [n for n in tables[0].column_names if n[0] == 'k']\n"
+        "        keys = zip(*(tables[0].column(n).to_pylist() for n in names))\n"
+        "        size = {k: int(n) for k, n in zip(keys, tables[0].column('s0').to_pylist())}\n"
+        "        order = tuple(sorted(found.keys, key=lambda k: -size.get(k, 0)))\n"
+        "        groups = Groups(order, {k: at for at, k in enumerate(order)})",
+    ),
+    "noise is drawn twice": _drawn_twice,
+    "all keys are told": _of(draw.discovered, _KEPT, "np.arange(len(counts))"),
+    "keys pass a threshold without noise": _of(
+        draw.discovered, _KEPT, "np.flatnonzero(np.array(counts, dtype=np.int64) > 1)"
+    ),
+    "the quantile is exact": _of(
+        draw._draw,
+        "int(rule.release(pile.buckets, pile.counts)[0])",
+        "int(pile.buckets.max(initial=0))",
+    ),
+    "the mode is exact": _of(
+        draw.draw_choices, "found = rule.release(scores)", "found = [int(scores.argmax())]"
+    ),
+    "notes tell how many groups there are": _of(
+        door._logged,
+        "notes_of(drawn, columns)",
+        "(*notes_of(drawn, columns), str(sealed.open(KEY)[0].num_rows))",
+    ),
+}

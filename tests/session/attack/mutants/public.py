@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of what is decided before data is touched: shifts, shares, prices, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.plan import allocate, limits, planning
+from sordino.plan import bounded as shifts
+from sordino.plan.bounded import Bounded, Total
+from sordino.plan.plan import Ranked
+from sordino.privacy import losses
+from sordino.privacy.loss import Loss
+from sordino.sql.bind import joins as bind_joins
+from sordino.sql.bind import rows as bind_rows
+from sordino.sql.bind import units as bind_units
+from tests.support.rewrite import rewritten
+
+Mutant = Callable[[], AbstractContextManager[Any]]
+
+
+def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
+    return lambda: rewritten(function, old, new)
+
+
+@contextmanager
+def _unsplit() -> Iterator[None]:
+    """Give the whole price to everything."""
+    plain = allocate.share_out
+
+    def whole(outline: Any, total: Fraction, **options: Any) -> Mapping[Any, Fraction]:
+        return dict.fromkeys(plain(outline, total, **options), total)
+
+    with mock.patch.object(allocate, "share_out", whole):
+        yield
+
+
+@contextmanager
+def _sized_statement() -> Iterator[None]:
+    """Let the statement depend on how many rows there are."""
+    plain = DuckdbEngine._compile
+
+    def changed(engine: DuckdbEngine, bounded: Bounded) -> Any:
+        found = next(t for t in engine.catalog.tables if t.name == "visits")
+        rows = found.source.table.num_rows  # type: ignore[union-attr]  # a frame
+        return plain(engine, replace(bounded, shares=replace(bounded.shares, rows=rows)))
+
+    with mock.patch.object(DuckdbEngine, "_compile", changed):
+        yield
+
+
+def _loss_of_the_point(release: Ranked) -> Loss:
+    draw = losses.pure if release.mechanism == "permute_and_flip" else losses.exponential
+    return draw(epsilon=release.epsilon_value)
+
+
+_ROWS = "catalog.tables[0].source.table.num_rows"
+
+PUBLIC: dict[str, Mutant] = {
+    "noise is a tenth too narrow": _of(
+        shifts.weights,
+        "return total * shares.steps, each * shares.steps",
+        "return total * shares.steps * 9 // 10, each * shares.steps * 9 // 10",
+    ),
+    "the offset is forgotten in the shift": lambda: mock.patch.object(
+        Total, "largest", property(lambda total: max(1, (total.high - total.low) // 2))
+    ),
+    "a declared limit is trusted": _of(
+        limits.is_alone,
+        "return _table(rows.table, catalog).each_row",
+        "return _table(rows.table, catalog).each_row "
+        "or _table(rows.table, catalog).limits.rows == 1",
+    ),
+    "a public join is taken to keep rows alone": _of(
+        limits.is_alone,
+        "case JoinPublic():\n            return False",
+        "case JoinPublic():\n            return is_alone(rows.rows, catalog)",
+    ),
+    "units of several groups are counted as one": _of(
+        shifts.shift, "most = _groups(shares) if grouped else 1", "most = 1"
+    ),
+    "Gaussian noise is made for one group": _of(
+        shifts._sensitivity, "l2_squared=full * each * each + rest * rest", "l2_squared=each * each"
+    ),
+    "coarse weights are taken for rows": _of(
+        shifts.coarse_weight, "* shares.coarse_steps", "* 1"
+    ),
+    "epsilon is not split": _unsplit,
+    "equal noise is charged once": _of(
+        allocate.loss_of,
+        "[release.loss for release in releases]",
+        "list({repr(getattr(r, 'mechanism', r)): r.loss for r in releases}.values())",
+    ),
+    "selecting keys is not charged": _of(allocate.loss_of, "if keys is not None:", "if False:"),
+    "the slack is not charged": _of(
+        allocate.allocate,
+        "slack=Fraction(0) if keys is None else slack_of_keys(keys)",
+        "slack=Fraction(0)",
+    ),
+    "keys are selected for one group": _of(
+        allocate._Work.keys, "selection(share, slack, groups,", "selection(share, slack, 1,"
+    ),
+    "only the point of a quantile is charged": lambda: mock.patch.object(
+        Ranked, "loss", property(_loss_of_the_point)
+    ),
+    "the price depends on the data": _of(
+        planning.plan_question,
+        "cost_of(ask.price, search.purse)",
+        f"cost_of(Epsilon(ask.price.amount / (1 + {_ROWS})), search.purse)",
+    ),
+    "the statement depends on the data": _sized_statement,
+    "the unit is a column like others": _of(
+        bind_rows._scan, "units = unit_names(table, reading.catalog)", "units = ()"
+    ),
+    "a public table keeps its rows": _of(
+        bind_joins.joined, "case Public(), Private() if not outer:", "case Public(), Private():"
+    ),
+    "private tables are joined on anything": _of(
+        bind_joins._with_unit, "if not pairs.units:", "if False:"
+    ),
+    "a window may be over anything": _of(
+        bind_units._checked, "not _is_unit(partition[0], columns)", "False"
+    ),
+}  # fmt: skip
