@@ -56,6 +56,7 @@ _ALL = 1 - 1e-16
 _TURN = 0.01  # two tilts closer than this are the same
 _LARGEST_RATIO = 2**40  # of Gaussian noise; beyond, delta is not computed
 _ENDS = (True, False)  # whether it is the lower one
+_SMALLEST_SCALE = 2.0**-1022  # the smallest double with all of its digits
 _TINY = 1e-300  # stands for a delta of 0 in bounds from below
 
 
@@ -351,6 +352,7 @@ def _crossing(composed: Composed, uses: int, delta: float, lower: bool) -> tuple
         above = np.flatnonzero(_low_delta(composed, gain, 0.0, scale) >= delta)
         place = int(above[-1]) + 1 if above.size else 0
     else:
+        scale = np.maximum(scale, _SMALLEST_SCALE)  # one that is no double is raised to one
         error = composed.error
         below = np.flatnonzero(_high_delta(composed, gain, error, scale, uses) <= delta)
         place = int(below[0]) if below.size else gain.size
@@ -465,6 +467,7 @@ def _wanted(
     composed: Composed, delta: float, error: float, scale: float, *, uses: int, lower: bool
 ) -> float:
     """Return the gain that makes one of these two bounds equal to delta."""
+    scale = max(scale, _SMALLEST_SCALE)
     if lower:
         finite = delta / (1 - 1e-12) - composed.infinity
         return (finite / scale + error) / ((1 - _SUMS) * (1 - composed.relative))
