@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.postgres import OTHERS, PATIENCE, Server, binaries
 
-HERE = Path(__file__).resolve().parents[2]
+SUPPORT = Path(__file__).resolve().parents[2] / "support"
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -31,7 +31,7 @@ as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become some
 
 def in_another_process(ending: str, **options: object) -> tuple[Path, int]:
     """Start a server in a process of its own, and return where it was and how the process ended."""
-    command = [sys.executable, "-W", "error", "-c", SCRIPT + ending, str(HERE)]
+    command = [sys.executable, "-W", "error", "-c", SCRIPT + ending, str(SUPPORT)]
     ended = subprocess.run(  # type: ignore[call-overload]  # options are those of another user
         command, stdout=subprocess.PIPE, cwd="/", text=True, check=False, **options
     )
@@ -75,7 +75,7 @@ def unreadable(path: Path) -> Path | None:
 
 @as_root
 def test_an_ordinary_user_can_run_it() -> None:
-    closed = unreadable(Path(sys.executable)) or unreadable(HERE)
+    closed = unreadable(Path(sys.executable)) or unreadable(SUPPORT)
     if closed is not None:
         pytest.skip(f"others may not enter {closed}, where this Python or these tests are")
     other = pwd.getpwnam(OTHERS[-1])
