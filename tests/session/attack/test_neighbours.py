@@ -24,7 +24,7 @@ from tests.session.attack.neighbours.releases import release_faults
 from tests.session.attack.neighbours.schemas import make_schema
 from tests.support.trace import prepare
 
-TESTED, PIECES = 20_000, 40
+TESTED, PIECES = 10_000, 20
 SOAKED, LONG_PIECES = 1_000_000, 400
 
 
