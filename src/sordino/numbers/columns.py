@@ -211,6 +211,8 @@ def _refused(door: Door, kind: type) -> str:
 
 def _holds_reals(values: Any) -> bool:
     """Tell whether a column was made for reals, by the type that it states."""
+    if isinstance(values, np.ndarray):
+        return True
     stated = getattr(values, "dtype", None) or getattr(values, "type", None)
     return str(stated).lower().startswith(("float", "double", "halffloat"))
 

@@ -479,9 +479,9 @@ def sordino_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[
         return pay
 
     own = entropy.system()
-    kinds = [kind for kind in (*ADDING, *CHOOSING, *RELEASING) if "release" in vars(kind)]
+    homes = dict.fromkeys(map(_home_of_release, (*ADDING, *CHOOSING, *RELEASING)))
     patches: list[tuple[Any, str, Any]] = [
-        (kind, "release", wrap(vars(kind)["release"])) for kind in kinds
+        (home, "release", wrap(vars(home)["release"])) for home in homes
     ]
     patches += [
         (door, "add_noise", add_noise),
@@ -489,6 +489,11 @@ def sordino_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[
     ]
     with patched(patches), _reading(_Taped(own, recorder)):
         yield
+
+
+def _home_of_release(kind: type) -> type:
+    """Return the class that says how a mechanism releases: its own, or a base it shares."""
+    return next(home for home in kind.__mro__ if "release" in vars(home))
 
 
 @contextmanager
