@@ -228,9 +228,8 @@ def _gaussian_epsilon(whole: ContinuousGaussian, target: Fraction, lower: bool) 
 def _epsilon_at(rest: Sequence[Part], aim: Aim, reverse: bool, lower: bool) -> float:
     if len(rest) == 1 and rest[0][1] == 1 and aim.delta is not None:
         leaf = rest[0][0]
-        if lower:
-            return _single_below(leaf, aim.delta, reverse)
-        return leaf.epsilon(delta=Fraction(aim.delta))
+        upper = leaf.epsilon(delta=Fraction(aim.delta))
+        return min(_single_below(leaf, aim.delta, reverse), upper) if lower else upper
     if _uses(rest) > _MOST_USES:
         return 0.0 if lower else math.inf
     grids = Grids(rest, aim, reverse=reverse)
@@ -427,7 +426,8 @@ def _single_delta(leaf: Leaf, exact: Fraction, epsilon: float, reverse: bool, lo
     if not lower:
         return leaf.delta(epsilon=exact)
     value = float(leaf.profile(np.array([epsilon]), reverse=reverse)[0])
-    return max(value * (1 - 2 * PROFILE_ERROR), 0.0)
+    # Some leaves know of a single use more than their profile, which is then a bound from above.
+    return max(min(value * (1 - 2 * PROFILE_ERROR), leaf.delta(epsilon=exact)), 0.0)
 
 
 def _close_below(grids: Grids, over: Grid, aim: Aim) -> Grid:

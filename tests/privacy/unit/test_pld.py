@@ -163,8 +163,17 @@ def brute_force(pairs: list[PmfPair], epsilon: float) -> float:
 
 
 def test_brackets_hold_the_direct_sum_on_small_cases() -> None:
+    _hold_the_direct_sum(cases=12)
+
+
+@pytest.mark.soak
+def test_brackets_hold_the_direct_sum_on_more_cases() -> None:
+    _hold_the_direct_sum(cases=200)
+
+
+def _hold_the_direct_sum(*, cases: int) -> None:
     rng = np.random.default_rng(7)
-    for case in range(40):
+    for case in range(cases):
         pairs = []
         for _ in range(int(rng.integers(1, 5))):
             size = int(rng.integers(2, 5))
