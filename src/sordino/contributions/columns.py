@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of identifiers and of numbers, read into 64-bit integers.
 
-What an identifier is: a kind and a content, which no other row has a part in.
-
 Identifiers are one and the same if they are the same number, the same text, the same bytes or the
-same moment, whatever types they have: 1, 1.0 and True are, 1 and "1" are not.
+same moment, whatever types they have: 1, 1.0 and True are, 1 and "1" are not. Each is read by
+itself, so that no other row decides what it is.
 
-Finding the place of each of many codes among the distinct ones, faster than by sorting places.
-
-The distinct codes are put into a table with four times as many slots. A code tries the slots that
-its hash names, one after the other, until it finds itself; the hash only decides how long that
-takes. Whole arrays take one step at a time.
+Codes are numbered by a hash table with four times as many slots as distinct codes, which is faster
+than sorting places. The hash only decides how long that takes.
 """
 
 from __future__ import annotations
