@@ -52,6 +52,7 @@ lock: ## Resolve the libraries again and write requirements/*.txt (needs uv).
 	$(LOCK) --extra plot --constraint requirements/runtime.txt --output-file requirements/plot.txt
 	$(LOCK) --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	$(LOCK) --extra postgres --constraint requirements/dev.txt --output-file requirements/postgres.txt
+	$(LOCK) --extra server --constraint requirements/dev.txt --output-file requirements/server.txt
 	$(LOCK) --extra bench --constraint requirements/dev.txt --output-file requirements/bench.txt
 
 advisories: ## Look for known weaknesses of the locked versions (needs pip-audit and an advisory database).
