@@ -13,7 +13,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, overload
 
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.privacy.currency import Price
 from sordino.query.types import Type, Value
 

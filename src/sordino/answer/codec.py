@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.answer.answer import Answer, CellValue, Column, End, canonical
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.privacy.currency import Currency, Price
 from sordino.query.types import Type, Value
 

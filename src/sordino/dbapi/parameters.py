@@ -10,7 +10,7 @@ from decimal import Decimal
 from numbers import Integral
 
 from sordino.sql.parse import LONGEST
-from sordino.sql.tokens import words
+from sordino.sql.whitelist import words
 
 _MARKS = ("?", "?::")  # a mark before a cast is one word with it
 _APART = " \t\n\r(,)"  # signs that join nothing beside them

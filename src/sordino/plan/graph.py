@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import assert_never
 
-from sordino.plan.bounded import Shares
-from sordino.plan.plan import Added, Plan
+from sordino.plan.plan import Added, Plan, Shares
 from sordino.plan.words import noise, what, written
 from sordino.query.tree import (
     Derive,

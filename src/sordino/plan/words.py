@@ -8,21 +8,25 @@ from typing import assert_never
 
 from sordino.mechanisms import Laplace
 from sordino.numbers.rational import brief
-from sordino.plan.bounded import (
+from sordino.plan.intervals import short
+from sordino.plan.plan import (
+    Added,
     Bounded,
     Cells,
+    Chosen,
     Crowded,
     Distinct,
+    Plan,
+    Ranked,
+    Release,
     RowCount,
     Statistic,
     Total,
     UnitCount,
     column_shift,
+    how_many_groups,
     is_discovered,
 )
-from sordino.plan.intervals import short
-from sordino.plan.limits import how_many_groups
-from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.query.operations import OPERATIONS
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Range

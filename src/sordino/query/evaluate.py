@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import DecimalException
 
-from sordino.query import values
 from sordino.query.operations import OPERATIONS
 from sordino.query.ranges import Uncertain, exactly
 from sordino.query.tree import Call, Field, Literal, Scalar
-from sordino.query.types import Type, Value
+from sordino.query.types import Type, Value, fitted
 
 SEE_MISSING = frozenset(row.name for row in OPERATIONS.values() if row.sees_missing)
 
@@ -68,7 +67,7 @@ def apply(operation: str, given: Sequence[Value], kind: Type, *, sure: bool = Fa
         result = row.value(*given)
     except (ValueError, OverflowError, ZeroDivisionError, DecimalException):
         return None
-    return values.fitted(result, kind)
+    return fitted(result, kind)
 
 
 def operate(operation: str, given: Sequence[Uncertain], kind: Type) -> Uncertain:

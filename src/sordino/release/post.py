@@ -17,7 +17,6 @@ import numpy as np
 from sordino.answer.answer import CellValue, Column, End
 from sordino.numbers.rounding import down, up
 from sordino.plan.ask import Options
-from sordino.plan.bounded import Crowded
 from sordino.plan.intervals import (
     ROUNDING,
     Doubles,
@@ -27,7 +26,7 @@ from sordino.plan.intervals import (
     measure_type,
     release_of,
 )
-from sordino.plan.plan import Added, Plan, Ranked
+from sordino.plan.plan import Added, Crowded, Plan, Ranked
 from sordino.query.aggregates import COUNTS
 from sordino.query.evaluate import operate
 from sordino.query.ranges import Uncertain, exactly

@@ -23,8 +23,7 @@ from sordino.plan.ask import Options
 from sordino.plan.explain import COLUMNS, RELEASES, Explanation
 from sordino.plan.plan import Plan
 from sordino.session.budgets import Left, more_like
-from sordino.session.planner import asked_of
-from sordino.session.session import OWNER
+from sordino.session.session import OWNER, asked_of
 
 DIGITS_OF_PLAN = 8
 

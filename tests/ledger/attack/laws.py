@@ -23,7 +23,7 @@ import pytest
 
 from sordino.answer.codec import to_bytes
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.postgres import PostgresStore

@@ -12,8 +12,18 @@ from sordino.errors import SealedError
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.aggregates import Direct
-from sordino.plan.bounded import Cells, Crowded, Ranks, RowCount, Shares, UnitCount, Votes
-from sordino.plan.plan import Added, Chosen, Ranked
+from sordino.plan.plan import (
+    Added,
+    Cells,
+    Chosen,
+    Crowded,
+    Ranked,
+    Ranks,
+    RowCount,
+    Shares,
+    UnitCount,
+    Votes,
+)
 from sordino.query.tree import Kind, Literal, Measure, MeasureRef, Ordered, PostCall
 from sordino.query.types import Range, Type
 from sordino.release import Options, release

@@ -25,7 +25,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.verify import verify
 from sordino.release import release
 from sordino.session import session as sessions
-from sordino.session.flights import Flights
+from sordino.session.session import Flights
 from tests.session.unit.clinic import SQL, charges, clinic, rows, spent, write_rows
 
 MANY = 8
