@@ -13,7 +13,7 @@ import pytest
 
 from sordino.engine.compile.dialect import DUCKDB, Writer, select
 from sordino.engine.compile.scalars import Scope
-from sordino.query.evaluate import evaluate
+from sordino.query.operations import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type
 from tests.engine.engines import frame

@@ -21,7 +21,7 @@ import apsw
 import pytest
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.catalog.frames import frame_catalog
 from sordino.errors import LedgerError
 from sordino.ledger import chain as chains

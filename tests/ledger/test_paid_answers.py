@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.ledger.verify import verify
 from sordino.release import Options
 from sordino.session.first_identity import first_identity

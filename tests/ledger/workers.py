@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sordino.answer import Answer
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.catalog.checks import analyst
 from sordino.catalog.frames import frame_catalog
 from sordino.catalog.model import Catalog

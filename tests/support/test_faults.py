@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.catalog.frames import frame_catalog
 from sordino.engine.sealed import Sealed
 from sordino.ledger.ledger import Ledger

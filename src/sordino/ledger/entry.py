@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from types import NoneType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sordino.errors import LedgerError
 from sordino.privacy.currency import Currency, Price
@@ -69,6 +69,11 @@ class Entry(NamedTuple):
 FIELDS = Entry._fields
 
 _TYPES = {str, int, NoneType}
+
+
+def entry_of(row: Any) -> Entry | None:
+    """Return a row of all columns as an entry."""
+    return None if row is None else Entry._make(row)
 
 
 def plain(text: str) -> str:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from sordino.catalog.checks import LARGEST_LIMIT
-from sordino.catalog.model import DEFAULT_ROWS, Catalog, Limits, Table
+from sordino.catalog.model import DEFAULT_ROWS, LARGEST_LIMIT, Catalog, Limits, Table
 from sordino.errors import MissingBound, UnknownName, Unsupported
 from sordino.plan.aggregates import (
     Formula,

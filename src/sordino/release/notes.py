@@ -10,9 +10,8 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from sordino import __version__
-from sordino.answer.answer import Column, Facts, half_width
-from sordino.answer.codec import not_covered
-from sordino.answer.render import number_pair, person_of, several
+from sordino.answer.answer import Column, Facts, half_width, not_covered
+from sordino.answer.render import number_pair
 from sordino.plan.ask import Options
 from sordino.plan.intervals import level_of_release, release_of, short
 from sordino.plan.plan import (
@@ -30,7 +29,7 @@ from sordino.plan.plan import (
     how_many_groups,
     is_discovered,
 )
-from sordino.plan.words import in_words, named, unclamped
+from sordino.plan.words import in_words, named, person_of, several, unclamped
 from sordino.privacy.loss import loss_to_json
 from sordino.query.aggregates import COUNTS
 from sordino.query.tree import Call, Field, Key, Literal, Scalar, measures_in, tables_in

@@ -28,7 +28,7 @@ from sordino.plan.intervals import (
 )
 from sordino.plan.plan import Added, Crowded, Plan, Ranked
 from sordino.query.aggregates import COUNTS
-from sordino.query.evaluate import operate
+from sordino.query.operations import operate
 from sordino.query.ranges import Uncertain, exactly
 from sordino.query.tree import (
     Key,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sordino.answer import Answer, Column
-from sordino.answer.codec import columns_to_json, from_bytes, is_readable
+from sordino.answer.answer import columns_to_json, from_bytes, is_readable
 from sordino.catalog.model import EVERYBODY, Catalog
 from sordino.errors import BudgetError, QueryError, SordinoError, error_json
 from sordino.ledger.entry import Entry

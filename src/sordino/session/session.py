@@ -14,7 +14,7 @@ from time import sleep
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 from weakref import WeakValueDictionary
 
-from sordino.answer.codec import from_bytes, is_readable, to_bytes
+from sordino.answer.answer import from_bytes, is_readable, to_bytes
 from sordino.cache import MEGABYTE, Shelf
 from sordino.catalog.model import Catalog
 from sordino.engine.protocol import Engine, Progress

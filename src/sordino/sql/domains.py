@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Column
-from sordino.query.evaluate import SEE_MISSING, Doubtful, apply, evaluate
+from sordino.query.operations import SEE_MISSING, Doubtful, apply, evaluate
 from sordino.query.tree import (
     Bins,
     Call,

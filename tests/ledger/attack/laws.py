@@ -21,7 +21,7 @@ from unittest import mock
 import apsw
 import pytest
 
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.chain import Anchor
 from sordino.ledger.ledger import Ledger

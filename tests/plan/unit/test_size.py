@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.errors import Unsupported
 from sordino.plan import bound
 from sordino.plan.bound import LARGEST_ANSWER, stored_size

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from sordino.answer.codec import from_bytes, to_bytes
+from sordino.answer.answer import from_bytes, to_bytes
 from sordino.errors import SealedError
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.keys.selection import KeySelection

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import LedgerError, SealedError
 from sordino.ledger.history import entries
@@ -401,7 +401,7 @@ def test_a_handler_may_not_use_the_session_that_it_interrupts(
 ASKING = """
 import sys, time
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 with so.open(sys.argv[1]) as data:
     plan = data.plan(sys.argv[2], epsilon=1)
     print("ready", flush=True)

@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from sordino.errors import LedgerError
 from sordino.gate import Gate
-from sordino.ledger.entry import FIELDS, Entry
-from sordino.ledger.stores.protocol import COLUMN_NAMES, entry_of
+from sordino.ledger.entry import FIELDS, Entry, entry_of
+from sordino.ledger.stores.protocol import COLUMN_NAMES
 from sordino.ledger.stores.sqlite.files import (
     IMPATIENT,
     PATIENT,
