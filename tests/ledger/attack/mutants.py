@@ -18,7 +18,6 @@ from sordino.ledger.rules import Amount
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.postgres import PostgresPages
 from sordino.ledger.stores.sqlite import files as sqlite_file
-from sordino.ledger.stores.sqlite import schema as sqlite_schema
 from sordino.ledger.stores.sqlite import store as sqlite
 from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.privacy import currency
@@ -127,7 +126,7 @@ def _refund(ledger: Ledger, receipt: Receipt) -> None:
             store._connection.execute("DROP TRIGGER entries_deletes")
             store._connection.execute("DELETE FROM entries WHERE hash = ?", (receipt.head,))
             store._connection.execute(
-                next(sql for sql in sqlite_schema.TRIGGERS if "TRIGGER entries_deletes" in sql)
+                next(sql for sql in sqlite.TRIGGERS if "TRIGGER entries_deletes" in sql)
             )
     anchor = ledger.chain._anchor
     if anchor is not None:

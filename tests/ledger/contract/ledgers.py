@@ -23,8 +23,7 @@ from sordino.ledger.rules import Terms, terms_of
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.postgres import PostgresStore
 from sordino.ledger.stores.protocol import Store
-from sordino.ledger.stores.sqlite.schema import ROOM
-from sordino.ledger.stores.sqlite.store import SqliteStore
+from sordino.ledger.stores.sqlite.store import ROOM, SqliteStore
 from sordino.ledger.verify import Verified, verify
 from sordino.privacy import Budget, losses
 
