@@ -29,8 +29,7 @@ from sordino.release.draw import (
     piles,
 )
 from sordino.release.key import KEY
-from sordino.release.notes import facts_of, notes_of
-from sordino.release.post import Draw, Drawn, columns_of
+from sordino.release.post import Draw, Drawn, columns_of, facts_of, notes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
