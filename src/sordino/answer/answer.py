@@ -314,6 +314,8 @@ def canonical(data: object) -> bytes:
     return text.encode("utf-8")
 
 
+# Its bytes, for ever. -----------------------------------------------------------------------------
+
 _VERSION = 1  # what a version means never changes
 _BEGINS = b'{"answer":%d,' % _VERSION
 _NOT_COVERED = "not covered: "  # notes are kept as text alone, and these words tell their kind

@@ -180,6 +180,9 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+# The chain. ---------------------------------------------------------------------------------------
+
+
 class Chain:
     """Reads the newest entries of a ledger and adds to them.
 

@@ -139,6 +139,8 @@ def read_currency(text: str) -> Currency:
     raise LedgerError(f"the ledger states a currency {text!r}, which there is not")
 
 
+# Receipts. ----------------------------------------------------------------------------------------
+
 _WRITTEN = re.compile(r"(.+):([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 

@@ -91,6 +91,9 @@ def _terms(purse: Purse, analysts: tuple[Analyst, ...]) -> Terms:
     return Terms(purse.budget, Caps(cap, most, others), tuple(shares))
 
 
+# Which entry may follow which. --------------------------------------------------------------------
+
+
 class Note(NamedTuple):
     """When an entry was made, and, of a change of limits, by whom and why."""
 

@@ -459,6 +459,8 @@ class _Work:
         )
 
 
+# The price. ---------------------------------------------------------------------------------------
+
 # Ratios of half-widths between these are ordinary doubles.
 _NARROWEST, _WIDEST = 1e-250, 1e250
 _ROUNDS_OF_BENDING = 4

@@ -304,6 +304,8 @@ def _average(values: Iterable[Value]) -> Fraction:
     return Fraction(len(json.dumps(texts)) - len(texts), len(texts)) if texts else Fraction(0)
 
 
+# What is computed. --------------------------------------------------------------------------------
+
 _LARGEST = 2**63 - 1  # of the whole numbers that rows have
 
 

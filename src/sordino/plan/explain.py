@@ -194,6 +194,8 @@ def _html(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
+# The plan as boxes and arrows. --------------------------------------------------------------------
+
 PUBLIC, PRIVATE, NOISY = "public", "private", "noisy"
 
 

@@ -666,6 +666,8 @@ OPERATIONS = {
 }
 
 
+# What they give for values of a row, and for noisy numbers. ---------------------------------------
+
 SEE_MISSING = frozenset(row.name for row in OPERATIONS.values() if row.sees_missing)
 
 

@@ -388,6 +388,8 @@ def _bin_end(drawn: Drawn, scalar: PostScalar, key: Key) -> Callable[[int], Unce
     return lambda row: exactly(edges.end(drawn.groups.keys[row][index], side, kind))
 
 
+# What an answer says about itself. ----------------------------------------------------------------
+
 _COMPLETE = frozenset({"quarter", "month", "day", "dow", "hour"})  # all their values are known
 _BOUNDED = frozenset({"year", "trunc_year", "trunc_quarter", "trunc_month", "trunc_day"})
 _BOUNDED |= {"trunc_hour"}

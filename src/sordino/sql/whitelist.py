@@ -298,6 +298,8 @@ def _passed_over(written: Words, token: Token) -> QueryError:
     )
 
 
+# Syntax nodes. ------------------------------------------------------------------------------------
+
 DEEPEST = 60
 NODES = 2_000
 

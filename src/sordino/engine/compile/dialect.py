@@ -92,6 +92,8 @@ def literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+# What a statement is written with. ----------------------------------------------------------------
+
 Bound: TypeAlias = "Value | list[Value]"
 _PLACES = re.compile(r'"(?:[^"]|"")*"|\$(?P<place>\d+)')
 _DIGITS = 2**62  # whole numbers up to here have the type of 64 bits or a smaller one

@@ -155,6 +155,9 @@ def crowded(writer: Writer, rows: str, keys: tuple[str, ...], shares: Shares) ->
     return select(["count(*) AS s0"], units)
 
 
+# Rows. --------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A step that gives rows: its name, and the columns of its fields by name.

@@ -199,6 +199,8 @@ def check_unused(own: tuple[Inner, ...], reading: Reading) -> None:
             inner(query.select, query.known, reading)
 
 
+# Numbers that are computed for each unit by itself. -----------------------------------------------
+
 _WHY = "a row of the inner query would depend on the rows of other people"
 _HINT = "group by the unit, with COUNT, SUM, AVG, MIN or MAX; ask for the rest outside"
 _NAMES = {kind.value: kind for kind in UnitKind}

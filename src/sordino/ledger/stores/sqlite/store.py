@@ -174,6 +174,8 @@ SCHEMA = (*TABLES, *TRIGGERS)
 MIGRATIONS: tuple[tuple[str, ...], ...] = ((_CHARGED,),)
 
 
+# What is asked of these tables, and added to them. ------------------------------------------------
+
 _SELECT = f"SELECT {COLUMN_NAMES} FROM entries WHERE "  # noqa: S608 - names of our own
 INSERT = f"INSERT INTO entries VALUES (?, {', '.join('?' * len(FIELDS))}, ?)"  # noqa: S608
 # Adds the entry that follows the newest one, if that has the hash which is stated; else the hash of
