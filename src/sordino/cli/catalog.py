@@ -105,10 +105,10 @@ def write_draft(
     """Write a draft of a catalog, and say what to do next; raises CatalogError."""
     from rich.markup import escape  # this and the following load rich and pyarrow
 
-    from sordino.answer.render import several
     from sordino.catalog.draft import draft
     from sordino.cli.terminal import console_for
     from sordino.engine.duckdb.attached import READER
+    from sordino.plan.words import several
 
     if not output.parent.is_dir():
         raise CatalogError(
