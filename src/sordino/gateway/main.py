@@ -153,7 +153,9 @@ def _watch(options: argparse.Namespace, listening: socket.socket) -> None:
     with Watch(workers, lambda text: print(f"sordino gateway: {text}", file=sys.stderr)) as watch:  # noqa: T201
         try:
             for worker in workers:
-                worker.start()
+                worker.launch()
+            for worker in workers:
+                worker.announced()
         except NotStarted as error:
             raise SystemExit(error.status or 1) from None
         announce(options.ready, **_place(listening))
