@@ -164,6 +164,7 @@ class Server:
 
     def run(self, people: tuple[Person, ...], *, as_json: bool) -> None:
         """Start both, say where, and keep both running until a signal comes."""
+        from sordino.gateway.listening import listen, place_of
         from sordino.gateway.processes import NotStarted, Watch
 
         if not self.catalog.is_file():
@@ -173,17 +174,24 @@ class Server:
             )
         check_path(self.folder / KEEPER)
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        keeper, gateway = self._keeper(), self._gateway()
-        with Watch([keeper, gateway], _say) as watch:
+        try:
+            listening = listen(self.place.host, self.place.port)
+        except OSError as error:
+            raise ValueError(
+                f"nothing can listen at {self.place.host}, port {self.place.port}: "
+                f"{error.strerror}; name another one with --port, or 0 for any that is free"
+            ) from None
+        keeper, gateway = self._keeper(), self._gateway(listening.fileno())
+        with listening, Watch([keeper, gateway], _say) as watch:
             keeper.launch()
             gateway.launch()
             try:
                 first = keeper.announced()
-                port = gateway.announced()["port"]
+                gateway.announced()
             except NotStarted as error:
                 raise typer.Exit(error.status if error.status > 0 else 1) from None
             told: dict[str, Any] = {
-                "url": self.place.url(port),
+                "url": self.place.url(int(str(place_of(listening)["port"]))),
                 "catalog": str(self.catalog),
                 "state": str(self.folder),
                 "owner": first.get("owner"),
@@ -204,19 +212,19 @@ class Server:
         command = [sys.executable, "-m", "sordino.keeper", str(self.catalog)]
         return Process("keeper", [*command, "--state", str(self.folder)], grace=120.0)
 
-    def _gateway(self) -> Process:
+    def _gateway(self, listening: int) -> Process:
         from sordino.gateway.processes import Process
 
         place = self.place
         command = [
             *(sys.executable, "-m", "sordino.gateway", "--keeper", str(self.folder / KEEPER)),
-            *("--host", place.host, "--port", str(place.port), "--workers", str(self.workers)),
+            *("--fd", str(listening), "--workers", str(self.workers)),
             *(() if place.tls is None else ("--tls", *map(str, place.tls))),
             *(word for proxy in place.proxies for word in ("--proxy", proxy)),
             *(word for name in place.known for word in ("--name", name)),
             *("--access-log", str(self.folder / ACCESS_LOG)),
         ]
-        return Process("gateway", command)
+        return Process("gateway", command, (listening,))
 
 
 def _say(text: str) -> None:
