@@ -45,9 +45,13 @@ class _Asking:
 
 
 class Flights:
-    """A turn for each question that is being asked; it is gone when nobody asks it any more."""
+    """A turn for each question that is being asked; it is gone when nobody asks it any more.
+
+    ``closed`` tells whoever shares them that no more questions are answered.
+    """
 
     def __init__(self) -> None:
+        self.closed = False
         self._begin()
 
     def asking(self) -> _Asking:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from copy import copy
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from sordino.answer.codec import from_bytes, is_readable, to_bytes
@@ -30,6 +32,7 @@ from sordino.sql.domains import PublicValues
 if TYPE_CHECKING:
     from sordino.answer import Answer
     from sordino.engine.inspection import Inspection
+    from sordino.ledger.entry import Entry
     from sordino.ledger.receipt import Receipt
 
 OWNER = "owner"  # who is charged if nobody is named
@@ -64,6 +67,7 @@ class Session:
         watch: Watch = nullcontext,
     ) -> None:
         self.catalog = catalog
+        self.public = public
         self.owner_log = log
         self._engine = engine
         self._ledger = ledger
@@ -74,7 +78,15 @@ class Session:
         self._older: dict[str, bool] = {}  # id spaces whose entries version 1 may have written
         self._drawn: dict[str, Answer] = {}  # and not yet recorded, by the head of its charge
         self._owed: dict[str, Receipt] = {}  # those of them that could not be recorded
-        self._closed = False
+
+    def of(self, who: str) -> Session:
+        """Return a session of another analyst with the same engine, ledger and plans.
+
+        Closing one of them closes all.
+        """
+        sibling = copy(self)
+        sibling.who = check_name(who)
+        return sibling
 
     def ask(
         self,
@@ -161,29 +173,52 @@ class Session:
     def _plan(self, ask: Ask) -> Plan:
         return self._planner.plan(ask)
 
-    def answer(self, plan: Plan, options: Options | None = None, *, fresh: bool = False) -> Answer:
-        """Charge a plan and carry it out; the charge stays, whatever happens."""
+    def answer(
+        self,
+        plan: Plan,
+        options: Options | None = None,
+        *,
+        fresh: bool = False,
+        deadline: float | None = None,
+        why: str = "",
+    ) -> Answer:
+        """Charge a plan and carry it out; the charge stays, whatever happens.
+
+        What is not computed within ``deadline`` seconds is ended, and is a SealedError. ``why``
+        stands in the entry of the charge.
+        """
+        due = None if deadline is None else monotonic() + deadline
         with self._flights.asking():
-            return self._answer(plan, options or Options(), fresh=fresh)
+            return self._answer(plan, options or Options(), fresh=fresh, due=due, why=why)
 
     @logged
-    def _answer(self, plan: Plan, options: Options, *, fresh: bool) -> Answer:
-        if self._closed:
+    def _answer(
+        self,
+        plan: Plan,
+        options: Options,
+        *,
+        fresh: bool,
+        due: float | None = None,
+        why: str = "",
+    ) -> Answer:
+        if self._flights.closed:
             raise ValueError("this session is closed; open it again")
         check_size(plan.query)
         self._settle()
         asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
         if not fresh:
-            flight = self._flights.of((plan.people, asked, data))
+            flight = self._flights.of((self.who, plan.people, asked, data))
             with flight.turn:
-                return self._answered(plan, options, asked, data)
+                return self._answered(plan, options, asked, data, due=due, why=why)
         self._make_ready(plan)
         receipt = self._ledger.charge(
-            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
+            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data, why=why
         )
-        return self._carry_out(plan, options, receipt)
+        return self._carry_out(plan, options, receipt, due)
 
-    def _answered(self, plan: Plan, options: Options, asked: str, data: str) -> Answer:
+    def _answered(
+        self, plan: Plan, options: Options, asked: str, data: str, *, due: float | None, why: str
+    ) -> Answer:
         """Return the answer on record, or the one that a charge pays for, made now or before."""
         stored = self._find(plan.people, asked, data)
         if stored is not None:
@@ -200,11 +235,12 @@ class Session:
                 plan=asked,
                 who=self.who,
                 data=data,
+                why=why,
                 readable=is_readable,
             )
         if isinstance(bought, bytes):  # by version 1, or another process has just recorded it
             return _again(bought)
-        return self._carry_out(plan, options, bought)
+        return self._carry_out(plan, options, bought, due)
 
     def _bought_first(self, plan: Plan, options: Options, data: str) -> Receipt | bytes | None:
         """Return the answer, or the charge without one, of a ledger that version 1 wrote."""
@@ -235,7 +271,9 @@ class Session:
         self._engine.prepare(plan.bounded)
         self._engine.load(plan.bounded)
 
-    def _carry_out(self, plan: Plan, options: Options, receipt: Receipt) -> Answer:
+    def _carry_out(
+        self, plan: Plan, options: Options, receipt: Receipt, due: float | None
+    ) -> Answer:
         """Return the one answer that a charge pays for: recorded first, by us or by who was faster.
 
         What was drawn is kept until it is recorded: no second draw depends on what became of the
@@ -245,7 +283,13 @@ class Session:
         if answer is None:
             salt = system().integer(_SALT_BITS)
             with self._watch() as progress:
-                sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=progress)
+                sealed = self._engine.run(
+                    plan.bounded,
+                    receipt,
+                    salt=salt,
+                    progress=progress,
+                    deadline=None if due is None else due - monotonic(),
+                )
             answer = self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))
         return self._record(receipt, answer)
 
@@ -291,6 +335,65 @@ class Session:
             first = self._first_identity(plan, shown)
             return None if first is None else self._find(plan.people, first, data)
 
+    def is_paid(self, plan: Plan, options: Options | None = None) -> bool:
+        """Tell whether a charge for a plan waits for its answer, so that it is made for nothing.
+
+        What has its answer, too, is paid.
+        """
+        shown = options or Options()
+        with self._flights.asking():
+            data = self._engine.version(tables_of(plan, self.catalog))
+            digests = asked_of(plan, shown), self._first_identity(plan, shown)
+            return any(
+                self._ledger.bought(
+                    plan.people,
+                    plan.loss,
+                    slack=plan.slack,
+                    plan=asked,
+                    who=self.who,
+                    data=data,
+                    readable=is_readable,
+                )
+                is not None
+                for asked in digests
+                if asked is not None
+            )
+
+    def resume(
+        self,
+        charge: Entry,
+        plan: Plan,
+        options: Options | None = None,
+        *,
+        deadline: float | None = None,
+    ) -> Answer:
+        """Answer a charge that has no answer, as after a crash; nothing is charged.
+
+        It must be a charge of this analyst for this plan, of the rows as they are now; raises
+        ValueError otherwise.
+        """
+        due = None if deadline is None else monotonic() + deadline
+        with self._flights.asking():
+            return self._resume(charge, plan, options or Options(), due)
+
+    @logged
+    def _resume(self, charge: Entry, plan: Plan, options: Options, due: float | None) -> Answer:
+        if self._flights.closed:
+            raise ValueError("this session is closed; open it again")
+        asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
+        receipt = self._ledger.receipt_for(charge)
+        if (receipt.people, receipt.who, receipt.plan) != (plan.people, self.who, asked):
+            raise ValueError("this charge is for another question, or of another analyst")
+        if receipt.data != data:
+            raise ValueError("the rows were written since this charge was made; it has no answer")
+        self._settle()
+        with self._flights.of((self.who, plan.people, asked, data)).turn:
+            recorded = self._ledger.recorded(receipt)
+            if recorded is not None and is_readable(recorded):
+                return _again(recorded)
+            self._make_ready(plan)
+            return self._carry_out(plan, options, receipt, due)
+
     def _find(self, people: str, asked: str, data: str) -> Answer | None:
         body = self._ledger.find(people, who=self.who, plan=asked, data=data)
         if body is None or not is_readable(body):
@@ -307,7 +410,7 @@ class Session:
         """
         from sordino.engine.inspection import inspect  # loaded only where all rows are read
 
-        if self._closed:
+        if self._flights.closed:
             raise ValueError("this session is closed; open it again")
         return inspect(self.catalog)
 
@@ -325,7 +428,7 @@ class Session:
     def close(self) -> None:
         """Let go of the engine and the ledger, once questions of other threads are answered."""
         with self._flights.closing(), self._flights.asking():
-            self._closed = True
+            self._flights.closed = True
             self._flights.wait_for_others()
             self._engine.close()
             self._ledger.close()
