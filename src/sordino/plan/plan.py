@@ -18,6 +18,7 @@ from sordino.query.tree import Query
 
 if TYPE_CHECKING:
     from sordino.plan.aggregates import Formula
+    from sordino.plan.headings import Heading
 
 Drawn: TypeAlias = 'Literal["permute_and_flip", "exponential"]'
 
@@ -219,3 +220,10 @@ class Plan:
     epsilon: Fraction | None  # as asked for, or found; None if asked in rho
     fingerprint: str
     by_id: bool = field(default=False, repr=False)
+
+    @property
+    def columns(self) -> tuple[Heading, ...]:
+        """The columns of the answer: titles, types and kinds, if numbers are shown as usual."""
+        from sordino.plan.headings import headings  # which itself looks at plans
+
+        return headings(self)

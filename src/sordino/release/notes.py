@@ -10,6 +10,7 @@ from sordino.answer.answer import Column, half_width
 from sordino.answer.codec import not_covered
 from sordino.answer.render import number_pair, person_of, several
 from sordino.plan.bounded import Cells, Distinct, Ranks, RowCount, Total, Votes
+from sordino.plan.headings import by_group
 from sordino.plan.intervals import level_of_release, release_of, short
 from sordino.plan.limits import how_many_groups
 from sordino.plan.plan import Added, Plan, Ranked
@@ -213,7 +214,7 @@ def _counted(drawn: Drawn) -> list[str]:
     """Say the diagnostics that are one number for all groups."""
     found = []
     for title, release in drawn.plan.diagnostics:
-        if not drawn.by_group(release):
+        if not by_group(drawn.plan, release):
             span = drawn.diagnostic(release)
             far = half_width(*(float(x[0]) for x in (span.value, span.low, span.high)))
             found.append(f"{title}: " + " ± ".join(number_pair(round(span.value[0]), far)))

@@ -25,6 +25,7 @@ from sordino.session.first_identity import first_identity
 from sordino.session.flights import Flights
 from sordino.session.owner_log import OwnerLog, logged
 from sordino.session.planner import Planner, asked_of, tables_of
+from sordino.session.rehearsals import Stage
 from sordino.sql.domains import PublicValues
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Session:
         self.who = check_name(who)
         self._planner = Planner(catalog, engine, public)
         self._flights = Flights()
+        self._stage = Stage(catalog)
         self._older: dict[str, bool] = {}  # id spaces whose entries version 1 may have written
         self._drawn: dict[str, Answer] = {}  # and not yet recorded, by the head of its charge
         self._owed: dict[str, Receipt] = {}  # those of them that could not be recorded
@@ -157,6 +159,21 @@ class Session:
         with self._flights.asking():
             return self._plan(ask)
 
+    def rehearse(self, sql: str, **terms: Unpack[Terms]) -> Answer:
+        """Answer a question on invented rows: the price is the true one, and nothing is charged.
+
+        The arguments are those of ``ask``. The rows are made from the catalog alone, the same for
+        everybody, and the answer says first that it is a rehearsal. See ``so.rehearse``.
+        """
+        return self.rehearse_ask(read_ask(sql, **terms))
+
+    def rehearse_ask(self, ask: Ask) -> Answer:
+        """Answer what was asked on invented rows; see ``rehearse``."""
+        with self._flights.asking():
+            plan = self._plan(ask)
+            self._check_open()
+            return self._stage.open().answer(plan, ask.options, who=self.who)
+
     @logged
     def _plan(self, ask: Ask) -> Plan:
         return self._planner.plan(ask)
@@ -168,8 +185,7 @@ class Session:
 
     @logged
     def _answer(self, plan: Plan, options: Options, *, fresh: bool) -> Answer:
-        if self._closed:
-            raise ValueError("this session is closed; open it again")
+        self._check_open()
         check_size(plan.query)
         self._settle()
         asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
@@ -307,9 +323,12 @@ class Session:
         """
         from sordino.engine.inspection import inspect  # loaded only where all rows are read
 
+        self._check_open()
+        return inspect(self.catalog)
+
+    def _check_open(self) -> None:
         if self._closed:
             raise ValueError("this session is closed; open it again")
-        return inspect(self.catalog)
 
     @property
     def ledger(self) -> Ledger:
@@ -327,6 +346,7 @@ class Session:
         with self._flights.closing(), self._flights.asking():
             self._closed = True
             self._flights.wait_for_others()
+            self._stage.close()
             self._engine.close()
             self._ledger.close()
 
