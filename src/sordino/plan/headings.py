@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sordino.plan.ask import Options
-from sordino.plan.bounded import Crowded
 from sordino.plan.intervals import is_noisy, measure_type, release_of
-from sordino.plan.plan import Chosen, Plan
+from sordino.plan.plan import Chosen, Crowded, Plan
 from sordino.query.tree import Key, KeyRef, MeasureRef, Output, PostCall, PostScalar, Query
 from sordino.query.types import ColumnKind, Type
 

@@ -7,22 +7,21 @@ from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Unpack
 
 from sordino.answer.answer import rehearsed
 from sordino.catalog.model import Catalog
 from sordino.catalog.toml import read_catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.mock import invented
 from sordino.plan.ask import Ask, Options, Terms, read_ask
+from sordino.plan.bound import check_size
 from sordino.plan.explain import Explanation, explain
-from sordino.plan.limits import check_size
 from sordino.plan.plan import Plan
 from sordino.randomness.entropy import system
 from sordino.release import release
-from sordino.session.planner import Planner
+from sordino.session.session import Planner
 
 if TYPE_CHECKING:
     from sordino.answer import Answer
@@ -116,29 +115,6 @@ def _public_values(catalog: Catalog) -> PublicValues | None:
     finally:
         engine.close()
     return lambda table, column: values[table, column]
-
-
-class Stage:
-    """The rehearsal of a session, made when it is first asked for."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._rehearsal: Rehearsal | None = None
-        self._turn = Lock()
-
-    def open(self) -> Rehearsal:
-        """Return the rehearsal, the same one for all."""
-        with self._turn:
-            if self._rehearsal is None:
-                self._rehearsal = Rehearsal(self._catalog)
-            return self._rehearsal
-
-    def close(self) -> None:
-        """Let go of it, if there is one."""
-        with self._turn:
-            if self._rehearsal is not None:
-                self._rehearsal.close()
-                self._rehearsal = None
 
 
 def rehearse(catalog: str | PathLike[str] | Catalog = "sordino.toml") -> Rehearsal:

@@ -3,7 +3,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,12 +11,10 @@ import pytest
 
 import sordino as so
 from sordino.answer import Answer
-from sordino.answer.answer import REHEARSAL
-from sordino.answer.codec import from_bytes, to_bytes
+from sordino.answer.answer import REHEARSAL, from_bytes, to_bytes
 from sordino.errors import UnknownName
-from sordino.ledger.receipt import read_seen
+from sordino.ledger.entry import read_seen
 from sordino.session import Rehearsal, Session, service
-from sordino.session.rehearsals import Stage
 from tests.fixtures.hospital import hospital
 from tests.fixtures.sql_cases import accepted
 from tests.session.unit.clinic import SQL, charges, clinic
@@ -139,20 +136,13 @@ columns.name = "text"
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
-    made = Stage(hospital())
-    yield made
-    made.close()
+def rehearsal() -> Iterator[Rehearsal]:
+    with so.rehearse(hospital()) as made:
+        yield made
 
 
 @pytest.mark.parametrize("sql", accepted()[::4])
-def test_any_question_can_be_rehearsed(sql: str, stage: Stage) -> None:
-    answer: Answer = stage.open().ask(sql, epsilon=3)
+def test_any_question_can_be_rehearsed(sql: str, rehearsal: Rehearsal) -> None:
+    answer: Answer = rehearsal.ask(sql, epsilon=3)
     assert answer.rehearsed
-    assert answer.titles == tuple(c.title for c in stage.open().plan(sql, epsilon=3).columns)
-
-
-def test_the_rows_are_invented_once(stage: Stage) -> None:
-    assert stage.open() is stage.open()
-    other = Stage(replace(hospital(), analysts=()))
-    other.close()  # nothing was made
+    assert answer.titles == tuple(c.title for c in rehearsal.plan(sql, epsilon=3).columns)
