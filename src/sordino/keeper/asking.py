@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from sordino.answer import Answer
-from sordino.answer.codec import from_bytes, is_readable, to_bytes
+from sordino.answer.answer import from_bytes, is_readable, to_bytes
 from sordino.answer.frames import safe_cell
 from sordino.channel import messages
 from sordino.channel.frames import Reply
@@ -39,14 +39,14 @@ from sordino.keeper.replies import as_json
 from sordino.keeper.state import Row
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
-from sordino.ledger.terms import slack_up
+from sordino.ledger.rules import slack_up
 from sordino.numbers.rational import decimal_of
 from sordino.plan.ask import Ask, read_ask
 from sordino.plan.explain import Explanation
 from sordino.plan.plan import Plan
 from sordino.query.tree import tables_in
 from sordino.session import Left, Session, service
-from sordino.session.planner import asked_of
+from sordino.session.session import asked_of
 from sordino.sql.parse import parse
 
 RECORD = "application/vnd.sordino.answer"

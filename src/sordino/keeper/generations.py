@@ -11,7 +11,7 @@ from types import TracebackType
 
 from sordino.catalog.model import Catalog
 from sordino.catalog.toml import read_catalog
-from sordino.ledger.terms import terms_of
+from sordino.ledger.rules import terms_of
 from sordino.session import Session, open_catalog
 
 _DIGITS = 16

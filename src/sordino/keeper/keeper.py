@@ -46,7 +46,7 @@ from sordino.keeper.state import State, StateError
 from sordino.keeper.tokens import Caller, Tokens
 from sordino.keeper.turns import Turns
 from sordino.keeper.visit import Desk, Handler, Visit
-from sordino.ledger.receipt import read_seen
+from sordino.ledger.entry import read_seen
 
 _LOG = logging.getLogger("sordino.keeper")
 _LARGEST_BODY = 64 * 1024

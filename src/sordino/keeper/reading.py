@@ -15,9 +15,8 @@ from sordino.errors import LedgerError
 from sordino.keeper.problems import Refusal
 from sordino.keeper.replies import as_json
 from sordino.keeper.visit import Desk, Visit
-from sordino.ledger.entry import Entry
+from sordino.ledger.entry import Entry, read_seen
 from sordino.ledger.history import Standing, currencies, standing
-from sordino.ledger.receipt import read_seen
 from sordino.ledger.verify import verify
 from sordino.query.types import Value
 from sordino.session import service

@@ -14,12 +14,11 @@ from typing import Any, TypeAlias, assert_never
 
 from sordino.catalog.model import Catalog, Frame, Limits
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.numbers.rational import positive
+from sordino.plan.allocate import plan_question
 from sordino.plan.ask import Ask, Epsilon
-from sordino.plan.bounded import column_shift
-from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
-from sordino.plan.planning import plan_question
+from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release, column_shift
 from sordino.privacy.currency import Price
 from sordino.query.types import Value
 from sordino.release.key import KEY
@@ -70,7 +69,6 @@ def prepare(
     ask = Ask(sql, price, limits=limits or Limits(), diagnostics=diagnostics)
     plan = plan_question(query, catalog, ask)
     statement = engine.statement(plan.bounded, salt=salt)
-    outputs = plan.query.post.outputs
     return Prepared(
         plan=plan,
         sql=statement.sql,
@@ -79,8 +77,8 @@ def prepare(
         slack=plan.slack,
         mechanisms=tuple(described(release) for release in plan.releases),
         shifts=tuple(_shift(plan, release) for release in plan.releases),
-        columns=tuple(output.title for output in outputs),
-        types=tuple(output.scalar.type.value for output in outputs),
+        columns=tuple(column.title for column in plan.columns),
+        types=tuple(column.type.value for column in plan.columns),
     )
 
 

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start a gateway: its socket, its workers, and the server in each of them."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import resource
+import socket
+import ssl
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+
+from sordino.gateway.access import AccessLog, Numbers
+from sordino.gateway.app import Gateway
+from sordino.gateway.forwarded import Proxies
+from sordino.gateway.headers import LOOPBACK, Names
+from sordino.gateway.limits import Limits, bounded
+from sordino.gateway.link import Link
+from sordino.gateway.processes import NotStarted, Process, Watch, announce
+
+FIRST_OF_SYSTEMD: Final = 3  # the first descriptor that systemd hands over
+MOST_FILES: Final = 65_536
+_GRACE = 15  # seconds that requests under way may take at the end
+_WRONG = 2  # the exit code of a wrong option, as elsewhere
+
+
+class _Formatter(logging.Formatter):
+    """Says of an error its kind and where it came by, and never its words, which may quote."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is logging's
+        kind, _, trace = ei
+        places = [f"{one.filename}:{one.lineno}" for one in traceback.extract_tb(trace)]
+        return f"{kind.__name__} at {' '.join(places)}"
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, say: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._say = say
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take connections, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._say()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a gateway until it is told to end."""
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(typed)
+    try:
+        listening = _listening(options)
+        proxies = Proxies.named(options.proxy)
+        context = None if options.tls is None else _context(*options.tls)
+    except (OSError, ValueError, ssl.SSLError) as error:
+        print(f"sordino gateway: {error}", file=sys.stderr)  # noqa: T201 - a program by itself
+        raise SystemExit(_WRONG) from None
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if options.workers > 1 and options.of is None:
+        _watch(options, listening)
+    else:
+        _serve(options, listening, proxies, context)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m sordino.gateway", allow_abbrev=False)
+    parser.add_argument("--keeper", type=Path, required=True, help="the keeper's socket")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
+    parser.add_argument("--port", type=int, default=8000, help="the port; 0 for any that is free")
+    parser.add_argument("--unix", type=Path, help="a Unix socket to listen at instead")
+    parser.add_argument("--fd", type=int, help="a socket that is listening already")
+    parser.add_argument("--workers", type=int, default=1, help="how many processes")
+    parser.add_argument("--of", type=int, help=argparse.SUPPRESS)  # set for each of the workers
+    parser.add_argument("--tls", nargs=2, type=Path, metavar=("CERT", "KEY"))
+    parser.add_argument("--proxy", action="append", default=[], help="a proxy that is believed")
+    parser.add_argument("--name", action="append", default=[], help="a name clients may use")
+    parser.add_argument("--access-log", type=Path, help="a file; standard error without it")
+    parser.add_argument("--ready", type=int, help="where to announce that it is ready")
+    return parser
+
+
+def _listening(options: argparse.Namespace) -> socket.socket:
+    """Return the socket to listen at: one that was handed over, or a new one."""
+    handed = options.fd
+    if handed is None and os.environ.get("LISTEN_PID") == str(os.getpid()):
+        handed = FIRST_OF_SYSTEMD
+    if handed is not None:
+        listening = socket.socket(fileno=handed)
+    elif options.unix is not None:
+        listening = _unix(options.unix)
+    else:
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        bound = socket.create_server((options.host, options.port), family=family, backlog=2048)
+        # Asked anew, the socket knows that it is TCP; asyncio turns delays off for those alone.
+        listening = socket.socket(fileno=bound.detach())
+    listening.set_inheritable(True)
+    return listening
+
+
+def _unix(path: Path) -> socket.socket:
+    """Listen at a Unix socket that the group of its folder may use."""
+    path.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o117)
+    try:
+        listening.bind(str(path))
+    finally:
+        os.umask(before)
+    listening.listen(2048)
+    return listening
+
+
+def _context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Return what TLS needs: version 1.2 or newer, and the certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise ValueError(
+            f"the certificate {certificate} or its key {key} cannot be used: "
+            f"{error.strerror or 'they are no such files, or do not belong together'}"
+        ) from None
+    return context
+
+
+def _watch(options: argparse.Namespace, listening: socket.socket) -> None:
+    """Keep several workers, which take connections from one socket."""
+    handed = listening.fileno()
+    command = [
+        *(sys.executable, "-m", "sordino.gateway", "--keeper", str(options.keeper)),
+        *("--fd", str(handed), "--of", str(options.workers)),
+        *(() if options.tls is None else ("--tls", *map(str, options.tls))),
+        *(word for proxy in options.proxy for word in ("--proxy", proxy)),
+        *(word for name in options.name for word in ("--name", name)),
+        *(() if options.access_log is None else ("--access-log", str(options.access_log))),
+    ]
+    workers = [
+        Process(f"worker {number}", command, (handed,)) for number in range(1, options.workers + 1)
+    ]
+    with Watch(workers, lambda text: print(f"sordino gateway: {text}", file=sys.stderr)) as watch:  # noqa: T201
+        try:
+            for worker in workers:
+                worker.start()
+        except NotStarted as error:
+            raise SystemExit(error.status or 1) from None
+        announce(options.ready, **_place(listening))
+        watch.keep()
+
+
+def _serve(
+    options: argparse.Namespace,
+    listening: socket.socket,
+    proxies: Proxies,
+    context: ssl.SSLContext | None,
+) -> None:
+    _log_to_standard_error()
+    limits = Limits()
+    _raise_files()
+    log, numbers = AccessLog(options.access_log), Numbers()
+    workers = options.of or 1
+    limits = replace(limits, connections=max(1, limits.connections // workers))
+    gateway = Gateway(
+        Link(options.keeper, workers=workers),
+        names=Names([*LOOPBACK, *options.name]),
+        log=log,
+        numbers=numbers,
+        proxies=proxies,
+        limits=limits,
+    )
+    config = uvicorn.Config(
+        gateway,
+        http=bounded(limits, log, numbers),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=limits.idle,
+        timeout_graceful_shutdown=_GRACE,
+        h11_max_incomplete_event_size=limits.header,
+        ssl_context_factory=None if context is None else lambda *_: context,
+    )
+    server = _Server(config, lambda: announce(options.ready, **_place(listening)))
+    try:
+        server.run([listening])
+    finally:
+        gateway.close()
+        log.close()
+
+
+def _place(listening: socket.socket) -> dict[str, object]:
+    """Return where clients find the socket."""
+    if listening.family == socket.AF_UNIX:
+        return {"unix": listening.getsockname()}
+    host, port = listening.getsockname()[:2]
+    return {"host": host, "port": port}
+
+
+def _log_to_standard_error() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter("sordino gateway: %(message)s"))
+    logging.basicConfig(level=logging.ERROR, handlers=[handler])
+
+
+def _raise_files() -> None:
+    """Let this process have as many files open as it may: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
