@@ -28,6 +28,7 @@ __all__ = [
     "Product",
     "ProposeTestRelease",
     "Quantiles",
+    "Rehearsal",
     "Session",
     "Strings",
     "TopK",
@@ -51,10 +52,12 @@ __all__ = [
     "local",
     "losses",
     "median",
+    "mock",
     "open",
     "price_accuracy",
     "private_bounds",
     "quantiles",
+    "rehearse",
     "replace_one",
     "replay",
     "revenues",
@@ -71,7 +74,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sordino import dbapi, local, sensitivity, theorems
+    from sordino import dbapi, local, mock, sensitivity, theorems
     from sordino.answer import Answer
     from sordino.auditing import assert_private, audit, replay, verify_law
     from sordino.contributions.bounding import bound_contributions
@@ -119,7 +122,7 @@ if TYPE_CHECKING:
     from sordino.randomness.hashing import fresh_secret
     from sordino.sensitivity import Neighbours, Units, why
     from sordino.sensitivity.neighbours import add_remove, replace_one
-    from sordino.session import Session, table
+    from sordino.session import Rehearsal, Session, rehearse, table
     from sordino.session import open_catalog as open  # noqa: A004 - so.open reads best
 else:
     _HOMES = {
@@ -145,12 +148,12 @@ else:
         "sordino.sensitivity": ("Neighbours", "Units", "why"),
         "sordino.contributions.bounding": ("bound_contributions",),
         "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
-        "sordino.session": ("Session", "open", "table"),
+        "sordino.session": ("Rehearsal", "Session", "open", "rehearse", "table"),
         "sordino.privacy.theorems.explain": ("explain_composition",),
-        "sordino": ("dbapi", "local", "sensitivity", "theorems"),
+        "sordino": ("dbapi", "local", "mock", "sensitivity", "theorems"),
     }  # fmt: skip
     _NAMES = {"open": "open_catalog"}  # inside the package the built-in keeps its name
-    _MODULES = ("dbapi", "local", "losses", "sensitivity", "smooth", "theorems")
+    _MODULES = ("dbapi", "local", "losses", "mock", "sensitivity", "smooth", "theorems")
 
     def __getattr__(name):
         """Load a name when it is first used, so that `import sordino` stays fast."""

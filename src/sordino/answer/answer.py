@@ -11,19 +11,18 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fractions import Fraction
 from os import PathLike
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, overload
+from typing import Any, NotRequired, TypeAlias, TypedDict, overload
 
 from sordino.ledger.entry import Receipt
 from sordino.privacy.currency import Currency, Price
-from sordino.query.types import Type, Value
+from sordino.query.types import ColumnKind, Type, Value
 
 CellValue: TypeAlias = "Value | tuple[Value, ...]"  # a list where several candidates were chosen
 End: TypeAlias = "float | None"
-ColumnKind: TypeAlias = Literal["key", "measure", "diagnostic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +128,16 @@ def half_width(value: float, low: float, high: float) -> float:
     return far if far >= exact else math.nextafter(far, math.inf)
 
 
+REHEARSAL = "rehearsal on invented rows: nothing here is about the data, and nothing was charged"
+
+
 class Facts(TypedDict):
     """What is public about an answer: what was asked, and how it was made private.
 
     They are JSON values, and keep the order in which they were written.
     """
 
+    rehearsal: NotRequired[bool]  # true where all rows were invented
     software: dict[str, str]
     date: NotRequired[str]  # answers of version 0.1 may lack it
     question: str
@@ -176,8 +179,13 @@ class Answer:
     again: bool = field(default=False, compare=False)  # given before, and now for nothing
 
     @property
+    def rehearsed(self) -> bool:
+        """Whether all rows were invented, and nothing was charged."""
+        return bool(self.facts.get("rehearsal"))
+
+    @property
     def price(self) -> Price:
-        """What was charged."""
+        """What was charged; in a rehearsal, what would be in earnest."""
         return self.charge.price
 
     @property
@@ -246,7 +254,8 @@ class Answer:
 
     def __repr__(self) -> str:
         rows, titles = len(self), ", ".join(self.titles)
-        return f"<answer: {rows} {'row' if rows == 1 else 'rows'} of {titles}>"
+        what = "rehearsal on invented rows" if self.rehearsed else "answer"
+        return f"<{what}: {rows} {'row' if rows == 1 else 'rows'} of {titles}>"
 
     def _repr_html_(self) -> str:
         from sordino.answer.render import as_html  # only when shown, to keep start-up fast
@@ -256,7 +265,8 @@ class Answer:
     def to_arrow(self) -> Any:
         """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends.
 
-        The column ``n`` has ``n_half_width``, ``n_low`` and ``n_high`` beside it.
+        The column ``n`` has ``n_half_width``, ``n_low`` and ``n_high`` beside it. A rehearsal
+        begins with a column that says so in every row.
         """
         from sordino.answer.frames import to_arrow  # pyarrow takes long to import
 
@@ -306,6 +316,12 @@ class Answer:
         from sordino.answer.certificate import certificate  # only when asked for
 
         return certificate(self)
+
+
+def rehearsed(answer: Answer) -> Answer:
+    """Return an answer on invented rows with marks that say so, wherever it is shown or kept."""
+    facts: Facts = {"rehearsal": True, **answer.facts}
+    return replace(answer, notes=(REHEARSAL, *answer.notes), facts=facts)
 
 
 def canonical(data: object) -> bytes:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sordino.answer.answer import notes_by_kind
-from sordino.answer.render import printable
+from sordino.answer.render import MARK, printable
 from sordino.plan.words import person_of, several
 from sordino.privacy.loss import loss_from_json
 
@@ -27,6 +27,8 @@ def certificate(answer: Answer) -> str:
     """Return the page as text."""
     facts, charge = answer.facts, answer.charge
     lines = ["PRIVACY CERTIFICATE", ""]
+    if answer.rehearsed:
+        lines = [f"{MARK}: THIS CERTIFIES NOTHING", "", *lines]
     lines += _wrapped(f"Question: {printable(' '.join(str(facts['question']).split()))}")
     lines += [f"Answer: number {charge.number} of the ledger, {several(len(answer), 'row')}"]
     if "date" in facts:

@@ -30,11 +30,17 @@ _LARGEST = 2**63 - 1
 
 
 def to_arrow(answer: Answer) -> Any:
-    """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends."""
+    """Return a pyarrow table: each noisy column is followed by half-widths, low and high ends.
+
+    A rehearsal has a first column that says so in every row.
+    """
     import pyarrow as pa  # takes long to import
 
     fields, arrays = [], []
     names = set(answer.titles)
+    if answer.rehearsed:
+        fields.append(pa.field(free_name("rehearsal", names), pa.string()))
+        arrays.append(pa.array(["invented rows"] * len(answer), type=pa.string()))
     for column in answer.columns:
         kind = _arrow_type(column)
         fields.append(pa.field(column.title, kind))

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sordino.answer.answer import Column
-from sordino.answer.render import distinct, key_texts, places, plain, printable
+from sordino.answer.render import MARK, distinct, key_texts, places, plain, printable
 from sordino.figures import new_figure, saved, without_formulas, without_frame
 
 if TYPE_CHECKING:
@@ -100,4 +100,5 @@ def _caption(answer: Answer, shown: int) -> str:
     many = len(answer)
     part = f"the first {shown} of {many:,} groups; " if shown < many else ""
     sure = f"{100 * float(answer.confidence):.6g} %"
-    return f"{part}error bars hold with {sure} each; price {answer.price}"
+    mark = f"{MARK}; " if answer.rehearsed else ""
+    return f"{mark}{part}error bars hold with {sure} each; price {answer.price}"

@@ -211,18 +211,22 @@ _MOST_ROWS = 60  # shown; the ends of a longer answer
 _NARROWEST = 60  # of a line, however narrow the terminal
 _SHORTEST = 12  # that a text is cut to
 _LINE = 96
+MARK = "REHEARSAL ON INVENTED ROWS"
 _BETWEEN = "  "
 
 
 def as_text(answer: Answer) -> str:
-    """Return the table, and below it the price and the notes."""
+    """Return the table, and below it the price and the notes; a rehearsal says so above it."""
     rows = shown_rows(len(answer))
     wide = max(shutil.get_terminal_size().columns, _NARROWEST)
     blocks = _fitted(answer.columns, [_cells(column, rows) for column in answer.columns], wide)
     lines = [_BETWEEN.join(cells).rstrip() for cells in zip(*blocks, strict=True)]
+    first = 2  # below the titles and the rule
+    if answer.rehearsed:
+        lines, first = [MARK, "", *lines], first + 2
     if len(rows) < len(answer):
         hidden = f"... {len(answer) - len(rows):,} more rows"
-        lines.insert(2 + len(rows) // 2, hidden)
+        lines.insert(first + len(rows) // 2, hidden)
     if not len(answer):
         lines.append("(no rows)")
     lines += ["", summary(answer)]
@@ -237,6 +241,8 @@ def summary(answer: Answer) -> str:
     charge = answer.charge
     slack = f" and delta {float(charge.slack):.3g} for keys" if charge.slack else ""
     sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
+    if answer.rehearsed:
+        return f"nothing was charged; in earnest the price is {charge.price}{slack}; {sure}"
     if answer.again:
         return f"given before, and now for nothing; its price was {charge.price}{slack}; {sure}"
     return f"price {charge.price}{slack}; {charge.left} left; {sure}"
@@ -304,6 +310,7 @@ _STYLE = """
 .sordino .n{text-align:right}
 .sordino .w{opacity:.62}
 .sordino p{margin:.2em 0}
+.sordino .r{font-weight:700;color:#a02020}
 .sordino ul{margin:.2em 0 0;padding-left:1.2em;opacity:.75;font-size:13px;max-width:52em}
 """
 
@@ -317,10 +324,11 @@ def as_html(answer: Answer) -> str:
         more = f"{len(answer) - len(rows):,} more rows"
         lines.insert(len(rows) // 2, f'<td colspan="{len(answer.columns)}" class="w">{more}</td>')
     body = "".join(f"<tr>{line}</tr>" for line in lines)
+    banner = f'<p class="r">{MARK}</p>' if answer.rehearsed else ""
     notes = "".join(f"<li>{escape(printable(note))}</li>" for note in answer.notes)
     return (
         f'<div class="sordino"><style>{_STYLE}</style>'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"{banner}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         f"<p>{escape(summary(answer))}</p><ul>{notes}</ul></div>"
     )
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from sordino.catalog.checks import DEFAULT
 from sordino.errors import CatalogError
+from sordino.mock.draws import Words, mix, share, skewed, weighted
 
 PATIENTS = 30_000
 DISEASES = ("asthma", "diabetes", "flu", "fracture", "migraine", "pneumonia")
@@ -27,7 +28,6 @@ _COSTS = {
     "asthma": 180, "diabetes": 240, "flu": 90, "fracture": 900, "migraine": 120, "pneumonia": 1900,
 }  # fmt: skip
 
-Words = npt.NDArray[np.uint64]
 
 CATALOG = """\
 # Who is protected, what is public, how much may be learned. Nothing here was read off the data.
@@ -110,18 +110,18 @@ def _check_free(files: list[Path]) -> None:
 def tables() -> dict[str, dict[str, npt.NDArray[Any]]]:
     """Return the columns of the three tables."""
     people = np.arange(PATIENTS, dtype=np.uint64)
-    city = _skewed(_mix(people, 1), _CITIES)
-    ages = np.minimum((_share(_mix(people, 2)) + _share(_mix(people, 3))) * 52, 104)
-    visits_of = 1 + np.minimum((-2.8 * np.log1p(-_share(_mix(people, 4)))).astype(np.int64), 40)
+    city = skewed(mix(people, 1), _CITIES)
+    ages = np.minimum((share(mix(people, 2)) + share(mix(people, 3))) * 52, 104)
+    visits_of = 1 + np.minimum((-2.8 * np.log1p(-share(mix(people, 4)))).astype(np.int64), 40)
     owners = np.repeat(people, visits_of)
     visits = np.arange(owners.size, dtype=np.uint64)
-    disease = _weighted(_mix(visits, 5), tuple(_SHARES[name] for name in DISEASES))
+    disease = weighted(mix(visits, 5), tuple(_SHARES[name] for name in DISEASES))
     typical = np.array([_COSTS[name] for name in DISEASES], dtype=np.float64)[disease]
-    day = (_share(_mix(visits, 6)) * 731).astype(np.int64).astype("timedelta64[D]")
+    day = (share(mix(visits, 6)) * 731).astype(np.int64).astype("timedelta64[D]")
     return {
         "patients": {
             "patient_id": _identifier(people),
-            "sex": np.array(["f", "m", "x"])[_weighted(_mix(people, 7), (50, 49, 1))],
+            "sex": np.array(["f", "m", "x"])[weighted(mix(people, 7), (50, 49, 1))],
             "age": ages.astype(np.int64),
             "city": np.where(people % np.uint64(10_007) == 5, "Little Foxley", _names()[city]),
         },
@@ -130,9 +130,9 @@ def tables() -> dict[str, dict[str, npt.NDArray[Any]]]:
             "patient_id": _identifier(owners),
             "day": np.datetime64("2023-01-01", "D") + day,
             "disease": np.array(DISEASES)[disease],
-            "ward": np.array(WARDS)[_weighted(_mix(visits, 8), (9, 16, 12, 36, 27))],
-            "cost": np.round(typical * (0.4 - 0.6 * np.log1p(-_share(_mix(visits, 9)))), 2),
-            "urgent": _share(_mix(visits, 10)) < 0.27,
+            "ward": np.array(WARDS)[weighted(mix(visits, 8), (9, 16, 12, 36, 27))],
+            "cost": np.round(typical * (0.4 - 0.6 * np.log1p(-share(mix(visits, 9)))), 2),
+            "urgent": share(mix(visits, 10)) < 0.27,
         },
         "cities": {
             "name": _names(),
@@ -150,28 +150,3 @@ def _names() -> npt.NDArray[Any]:
 def _identifier(people: Words) -> npt.NDArray[np.int64]:
     """Give each patient a number that does not tell the order they were made in."""
     return (people * np.uint64(7_919) % np.uint64(90_001)).astype(np.int64) + 10_000
-
-
-def _mix(numbers: Words, column: int) -> Words:
-    """Return a hash of each number, another one for each column; for invented data alone."""
-    mixed = numbers + np.uint64(column * 0x9E3779B97F4A7C15 % 2**64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-def _share(hashes: Words) -> npt.NDArray[np.float64]:
-    """Return numbers from 0 to below 1."""
-    return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _weighted(hashes: Words, percents: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    """Return places, each as often as its percentage says."""
-    ends = np.cumsum(percents)
-    places: npt.NDArray[np.intp] = np.searchsorted(ends, _share(hashes) * ends[-1], side="right")
-    return places
-
-
-def _skewed(hashes: Words, size: int) -> npt.NDArray[np.intp]:
-    """Return places of which the first are the most frequent by far."""
-    return (_share(hashes) ** 2.2 * size).astype(np.intp)

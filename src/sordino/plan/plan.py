@@ -26,6 +26,7 @@ from sordino.sensitivity.norms import Sensitivity
 
 if TYPE_CHECKING:
     from sordino.plan.aggregates import Formula
+    from sordino.plan.headings import Heading
 
 FINE = 2**16  # steps that a whole row weighs where rows are weighed
 COARSE = 2**8  # the same for quantiles and votes
@@ -524,3 +525,10 @@ class Plan:
     epsilon: Fraction | None  # as asked for, or found; None if asked in rho
     fingerprint: str
     by_id: bool = field(default=False, repr=False)
+
+    @property
+    def columns(self) -> tuple[Heading, ...]:
+        """The columns of the answer: titles, types and kinds, if numbers are shown as usual."""
+        from sordino.plan.headings import headings  # which itself looks at plans
+
+        return headings(self)

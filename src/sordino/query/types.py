@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 Value: TypeAlias = "int | float | str | bool | date | datetime | None"
+ColumnKind: TypeAlias = Literal["key", "measure", "diagnostic"]  # of a column of an answer
 
 LARGEST_INTEGER = 2**63  # whole numbers below it are kept
 

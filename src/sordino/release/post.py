@@ -20,6 +20,7 @@ from sordino.answer.answer import CellValue, Column, End, Facts, half_width, not
 from sordino.answer.render import number_pair
 from sordino.numbers.rounding import down, up
 from sordino.plan.ask import Options
+from sordino.plan.headings import BIN_ENDS, Edges, Heading, binned, by_group, diagnosed, heading
 from sordino.plan.intervals import (
     ROUNDING,
     Doubles,
@@ -35,7 +36,6 @@ from sordino.plan.plan import (
     Added,
     Cells,
     Chosen,
-    Crowded,
     Distinct,
     Plan,
     Ranked,
@@ -71,7 +71,6 @@ from sordino.query.types import Range, Type, Value
 from sordino.release.draw import Groups, Noisy, Picked, beyond
 
 Found: TypeAlias = "dict[int, list[Uncertain]]"  # by measure, one for each group
-_BIN_ENDS = {"bin_from": 0, "bin_to": 1}
 
 
 # Measures. ---------------------------------------------------------------------------------------
@@ -166,11 +165,6 @@ class Drawn:
         fine = isinstance(release, Added) and release.is_fine
         return shown(span, self.options, whole=True, count=False, fine=fine)
 
-    def by_group(self, place: int) -> bool:
-        """Tell whether a release has a number for each of several groups."""
-        release = self.plan.releases[place]
-        return bool(self.plan.query.keys) and not isinstance(release.part, Crowded)
-
     def type_of(self, index: int) -> Type:
         """Return the type of a measure: counts are whole, others are as the question has them."""
         return measure_type(self.plan, index)
@@ -196,45 +190,43 @@ def _output(drawn: Drawn, output: Output) -> Column:
     """Return one column, with intervals at the confidence of the plan."""
     measures = measures_in(output.scalar)
     level = level_for(drawn.plan, measures)
-    scalar = output.scalar
+    above, scalar = heading(drawn.plan, output, drawn.options), output.scalar
     if isinstance(scalar, MeasureRef):
-        return _plain(drawn, output.title, scalar, level)
+        return _plain(drawn, above, scalar, level)
     found = _evaluate(drawn, scalar, level)
     values = tuple(_finite(near.value) for near in found)
-    if not measures:
-        return Column(output.title, _key_type(drawn, scalar), "key", values)
-    if not scalar.type.is_number:
-        return Column(output.title, scalar.type, "measure", values)
+    if not measures or not above.type.is_number:
+        return Column(above.title, above.type, above.kind, values)
     ends = [_ends(near) for near in found]
     lower, upper = tuple(end[0] for end in ends), tuple(end[1] for end in ends)
     confidence = drawn.plan.confidence
-    return Column(output.title, scalar.type, "measure", values, lower, upper, confidence)
+    return Column(above.title, above.type, above.kind, values, lower, upper, confidence)
 
 
-def _plain(drawn: Drawn, title: str, scalar: MeasureRef, level: Fraction) -> Column:
+def _plain(drawn: Drawn, above: Heading, scalar: MeasureRef, level: Fraction) -> Column:
     """Return a measure as it is."""
     found = drawn.measure(scalar.index, level)
     if isinstance(found, Picked):
-        return _choice(drawn, title, scalar, found)
-    whole = drawn.type_of(scalar.index) is Type.INTEGER and drawn.options.integer
-    return _numbers(title, found, drawn.plan.confidence, whole=whole, kind="measure")
+        return _choice(drawn, above, found)
+    return _numbers(above, found, drawn.plan.confidence)
 
 
-def _choice(drawn: Drawn, title: str, scalar: MeasureRef, found: Picked) -> Column:
+def _choice(drawn: Drawn, above: Heading, found: Picked) -> Column:
     gap = found.gap / drawn.plan.bounded.shares.coarse_steps
-    listed = drawn.plan.query.measures[scalar.index].count is not None
-    values: tuple[CellValue, ...] = found.values if listed else tuple(v[0] for v in found.values)
-    return Column(title, scalar.type, "measure", values, gap=gap, listed=listed,
+    values: tuple[CellValue, ...] = (
+        found.values if above.listed else tuple(v[0] for v in found.values)
+    )
+    return Column(above.title, above.type, above.kind, values, gap=gap, listed=above.listed,
                   confidence=drawn.plan.confidence)  # fmt: skip
 
 
-def _numbers(title: str, span: Span, confidence: Fraction, *, whole: bool, kind: Any) -> Column:
+def _numbers(above: Heading, span: Span, confidence: Fraction) -> Column:
     values = span.value.tolist()
     return Column(
-        title,
-        Type.INTEGER if whole else Type.REAL,
-        kind,
-        tuple(map(round, values)) if whole else tuple(values),
+        above.title,
+        above.type,
+        above.kind,
+        tuple(map(round, values)) if above.type is Type.INTEGER else tuple(values),
         tuple(map(_end, span.low.tolist())),
         tuple(map(_end, span.high.tolist())),
         confidence,
@@ -245,14 +237,11 @@ def _diagnostics(drawn: Drawn) -> list[Column]:
     """Return the counts that were released besides and have one number for each group."""
     return [
         _numbers(
-            title,
+            Heading(title, Type.INTEGER, "diagnostic"),
             drawn.diagnostic(release),
             drawn.plan.confidence,
-            whole=True,
-            kind="diagnostic",
         )
-        for title, release in drawn.plan.diagnostics
-        if drawn.by_group(release)
+        for title, release in diagnosed(drawn.plan)
     ]
 
 
@@ -307,44 +296,6 @@ def _values(drawn: Drawn, scalar: PostScalar) -> list[Any]:
 # Expressions. ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Bin:
-    """The ends of the bins of a key, by their index."""
-
-    ends: tuple[Fraction, ...]
-
-    @classmethod
-    def of(cls, key: Key) -> _Bin | None:
-        if key.bins is None:
-            return None
-        low, high, many = key.bins.range.low, key.bins.range.high, key.bins.count
-        return cls(tuple(low + (high - low) * at / many for at in range(many + 1)))
-
-    def end(self, index: Value, side: int, kind: Type) -> Value:
-        if not isinstance(index, int):
-            return None
-        edge = self.ends[index + side]
-        return edge.numerator if kind is Type.INTEGER and edge.denominator == 1 else float(edge)
-
-
-def _key_type(drawn: Drawn, scalar: PostScalar) -> Type:
-    """Return the type of a public column; the ends of bins are whole if all of them are."""
-    key = _binned(drawn, scalar)
-    if key is None:
-        return scalar.type
-    edges = _Bin.of(key)
-    whole = edges is not None and all(edge.denominator == 1 for edge in edges.ends)
-    return Type.INTEGER if whole else Type.REAL
-
-
-def _binned(drawn: Drawn, scalar: PostScalar) -> Key | None:
-    if isinstance(scalar, PostCall) and scalar.operation in _BIN_ENDS:
-        return _binned(drawn, scalar.arguments[0])
-    if isinstance(scalar, KeyRef) and drawn.plan.query.keys[scalar.index].bins is not None:
-        return drawn.plan.query.keys[scalar.index]
-    return None
-
-
 def _evaluate(drawn: Drawn, scalar: PostScalar, level: Fraction) -> list[Uncertain]:
     """Return an expression for every group."""
     found = {at: _uncertain(drawn.measure(at, level)) for at in measures_in(scalar)}
@@ -361,7 +312,7 @@ def _uncertain(found: Span | Picked) -> list[Uncertain]:
 
 def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int], Uncertain]:
     """Return what gives the expression for a group."""
-    key = _binned(drawn, scalar)
+    key = binned(drawn.plan.query, scalar)
     if key is not None:
         return _bin_end(drawn, scalar, key)
     match scalar:
@@ -380,12 +331,11 @@ def _compiled(drawn: Drawn, scalar: PostScalar, found: Found) -> Callable[[int],
 
 def _bin_end(drawn: Drawn, scalar: PostScalar, key: Key) -> Callable[[int], Uncertain]:
     """Return what gives an end of the bin of a group: the lower one for the key itself."""
-    side = _BIN_ENDS[scalar.operation] if isinstance(scalar, PostCall) else 0
-    index, edges = drawn.plan.query.keys.index(key), _Bin.of(key)
-    kind = _key_type(drawn, scalar)
+    side = BIN_ENDS[scalar.operation] if isinstance(scalar, PostCall) else 0
+    index, edges = drawn.plan.query.keys.index(key), Edges.of(key)
     if edges is None:
         raise TypeError("only bins have ends")
-    return lambda row: exactly(edges.end(drawn.groups.keys[row][index], side, kind))
+    return lambda row: exactly(edges.end(drawn.groups.keys[row][index], side))
 
 
 # What an answer says about itself. ----------------------------------------------------------------
@@ -583,7 +533,7 @@ def _counted(drawn: Drawn) -> list[str]:
     """Say the diagnostics that are one number for all groups."""
     found = []
     for title, release in drawn.plan.diagnostics:
-        if not drawn.by_group(release):
+        if not by_group(drawn.plan, release):
             span = drawn.diagnostic(release)
             far = half_width(*(float(x[0]) for x in (span.value, span.low, span.high)))
             found.append(f"{title}: " + " ± ".join(number_pair(round(span.value[0]), far)))

@@ -69,7 +69,6 @@ def prepare(
     ask = Ask(sql, price, limits=limits or Limits(), diagnostics=diagnostics)
     plan = plan_question(query, catalog, ask)
     statement = engine.statement(plan.bounded, salt=salt)
-    outputs = plan.query.post.outputs
     return Prepared(
         plan=plan,
         sql=statement.sql,
@@ -78,8 +77,8 @@ def prepare(
         slack=plan.slack,
         mechanisms=tuple(described(release) for release in plan.releases),
         shifts=tuple(_shift(plan, release) for release in plan.releases),
-        columns=tuple(output.title for output in outputs),
-        types=tuple(output.scalar.type.value for output in outputs),
+        columns=tuple(column.title for column in plan.columns),
+        types=tuple(column.type.value for column in plan.columns),
     )
 
 

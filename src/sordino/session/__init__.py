@@ -3,6 +3,7 @@
 
 from sordino.session.budgets import Left
 from sordino.session.opening import open_catalog, table
+from sordino.session.rehearsals import Rehearsal, rehearse
 from sordino.session.session import Session
 
-__all__ = ["Left", "Session", "open_catalog", "table"]
+__all__ = ["Left", "Rehearsal", "Session", "open_catalog", "rehearse", "table"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sordino.answer import Answer, Column
-from sordino.answer.answer import columns_to_json, from_bytes, is_readable
+from sordino.answer.answer import REHEARSAL, columns_to_json, from_bytes, is_readable
 from sordino.catalog.model import EVERYBODY, Catalog
 from sordino.errors import BudgetError, QueryError, SordinoError, error_json
 from sordino.ledger.entry import Entry
@@ -21,6 +21,7 @@ from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.verify import Verified
 from sordino.plan.ask import Options
 from sordino.plan.explain import COLUMNS, RELEASES, Explanation
+from sordino.plan.headings import Heading
 from sordino.plan.plan import Plan
 from sordino.session.budgets import Left, more_like
 from sordino.session.session import OWNER, asked_of
@@ -38,6 +39,7 @@ def explanation_to_json(
         "price": str(explanation.price),
         "facts": dict(explanation.facts),
         "columns": [dict(zip(COLUMNS, row, strict=True)) for row in explanation.widths()],
+        "columns_of_answer": headings_to_json(explanation.plan.columns),
         "releases": [dict(zip(RELEASES, row, strict=True)) for row in explanation.rows()],
         "warnings": [*explanation.warnings, *warnings],
         "left": left,
@@ -46,17 +48,19 @@ def explanation_to_json(
 
 
 def answer_to_json(answer: Answer, left: Left) -> Json:
-    """Return an answer: its rows by title, the price, what is left, the receipt."""
+    """Return an answer: its rows by title, the price, what is left, the receipt.
+
+    A rehearsal has an entry before all others that says so, and no receipt.
+    """
     charge = answer.charge
+    rehearsal = {"rehearsal": REHEARSAL} if answer.rehearsed else {}
     columns = [
         (column.title, _cells(column, encoded["values"]))
         for column, encoded in zip(answer.columns, columns_to_json(answer.columns), strict=True)
     ]
     return {
-        "columns": [
-            {"title": column.title, "type": column.type.value, "kind": column.kind}
-            for column in answer.columns
-        ],
+        **rehearsal,
+        "columns": headings_to_json(answer.columns),
         "rows": [{title: cells[row] for title, cells in columns} for row in range(len(answer))],
         "confidence": float(answer.confidence),
         "notes": list(answer.notes),
@@ -70,8 +74,16 @@ def answer_to_json(answer: Answer, left: Left) -> Json:
         "left_nanos": left.left.nanos,
         "delta_left": float(left.delta),
         "more_like_this": more_like(charge.price, charge.slack, left.left, left.delta),
-        "receipt": answer.receipt,
+        "receipt": None if answer.rehearsed else answer.receipt,
     }
+
+
+def headings_to_json(columns: Iterable[Heading | Column]) -> list[Json]:
+    """Return what stands above the columns of an answer, whether it is there yet or not."""
+    return [
+        {"title": column.title, "type": column.type.value, "kind": column.kind}
+        for column in columns
+    ]
 
 
 def _cells(column: Column, values: list[Any]) -> list[Any]:
