@@ -123,14 +123,19 @@ class _Search:
         cost = self._cost(place)
         outline = self._outline(cost)
         shares = share_out(
-            outline, cost.amount, rho=cost.rho, confidence=float(plan.confidence), bend=bend
+            outline,
+            cost.amount,
+            counted=cost.counted,
+            confidence=float(plan.confidence),
+            bend=bend,
         )
         wanted: dict[Item, float] = {}
         for output, ratio in ratios.items():
             items = [i for at in measures_in(output.scalar) for i in items_of(outline, at)]
             for item in items:
                 wanted[item] = max(wanted.get(item, 0.0), ratio)
-        power = 2 if cost.rho else 1  # half-widths fall as 1 / epsilon or as 1 / sqrt(rho)
+        # Half-widths fall as 1 / epsilon, or as the inverse root of rho or gdp.
+        power = 1 if cost.counted == "epsilon" else 2
         moved = {item: max(ratio, 1e-6) ** power for item, ratio in wanted.items()}
         before = sum(float(shares[item]) for item in moved)
         after = sum(float(shares[item]) * factor for item, factor in moved.items())

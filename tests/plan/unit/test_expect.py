@@ -10,6 +10,7 @@ import pytest
 from sordino.plan.aggregates import Mean
 from sordino.plan.intervals import expected, is_noisy
 from sordino.plan.plan import Added, Plan
+from sordino.privacy.budget import Counted
 from sordino.query.tree import (
     KeyRef,
     Kind,
@@ -26,6 +27,7 @@ from tests.plan.unit.questions import (
     AGE,
     AVG,
     COUNT,
+    COUNTED,
     DECLARED,
     EVERYTHING,
     LEAST,
@@ -162,19 +164,19 @@ def test_quantiles_are_off_in_ranks_or_by_a_part_of_the_range(measure: object) -
     assert expected(dearer, N).half_width == pytest.approx(ranks.half_width / 2)
 
 
-@pytest.mark.parametrize("rho", [False, True])
+@pytest.mark.parametrize("counted", COUNTED)
 @pytest.mark.parametrize("measure", [MODE, TOP], ids=["mode", "top"])
-def test_choices_are_behind_by_rows(measure: object, rho: bool) -> None:
+def test_choices_are_behind_by_rows(measure: object, counted: Counted) -> None:
     asked = question([measure])  # type: ignore[list-item]
-    few, many = (plan_question(asked, catalog(rho=rho, rows=n), epsilon=1) for n in (1, 10))
+    few, many = (plan_question(asked, catalog(counted=counted, rows=n), epsilon=1) for n in (1, 10))
     assert expected(few, N).rows
     assert width(N, many) == pytest.approx(10 * width(N, few))
     assert expected(few, call("add", N, TWO)).half_width is None
 
 
-@pytest.mark.parametrize("rho", [False, True])
-def test_every_column_is_narrower_at_a_higher_price(rho: bool) -> None:
+@pytest.mark.parametrize("counted", COUNTED)
+def test_every_column_is_narrower_at_a_higher_price(counted: Counted) -> None:
     asked = question(EVERYTHING, DECLARED)
-    cheap, dear = (plan_question(asked, catalog(rho=rho), epsilon=e) for e in (1, 4))
+    cheap, dear = (plan_question(asked, catalog(counted=counted), epsilon=e) for e in (1, 4))
     for output in asked.post.outputs[1:]:
         assert width(output.scalar, dear, 10**6) < width(output.scalar, cheap, 10**6)
