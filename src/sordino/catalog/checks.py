@@ -28,7 +28,7 @@ from sordino.catalog.model import (
 from sordino.catalog.values import read_bounds, read_keys, read_type, read_value
 from sordino.errors import CatalogError
 from sordino.numbers.rational import is_integer, nonnegative, positive, probability
-from sordino.privacy.budget import Budget
+from sordino.privacy.budget import Budget, Counted
 from sordino.query.types import Type
 
 LONGEST_NAME = 200
@@ -450,6 +450,9 @@ def catalog(
     return replace(made, purses=_shared_out(purses, spaces), analysts=shared, book=book, log=log)
 
 
+_WITH_DELTA: Mapping[str, Counted] = {"rho": "rho", "gdp": "gdp"}
+
+
 def purse(
     *,
     epsilon: object = None,
@@ -485,14 +488,15 @@ def purse(
             budget = Budget(rho=stated, delta=half, failures=0, neighbours="add_remove")
             return Purse(budget, half or Fraction(0), most)
         stated = positive("epsilon", epsilon)
-        if currency is not None and currency != "epsilon":
+        counted = _WITH_DELTA.get(currency or "epsilon")
+        if counted is not None:
             if slack is None:
                 raise CatalogError(f"the currency {currency!r} needs a delta, such as delta = 1e-6")
             half = slack / 2
             budget = Budget(
                 epsilon=stated,
                 delta=half,
-                currency=currency,
+                currency=counted,
                 failures=0,
                 neighbours="add_remove",
             )

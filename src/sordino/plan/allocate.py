@@ -75,7 +75,8 @@ def _either(wide: Gaussian | None, narrow: Laplace | None) -> Laplace | Gaussian
 
 def _laplace(shift: Sensitivity, share: Fraction, counted: Counted) -> Laplace | None:
     made = Laplace(sensitivity=shift, epsilon=pure_within(share, counted))
-    return made if price_of(made.loss, counted) <= share else None
+    price = price_of(made.loss, counted)
+    return made if price is not None and price <= share else None
 
 
 def _one_step(shift: Sensitivity) -> Sensitivity:
