@@ -2,7 +2,6 @@
 """Questions under a budget in each currency, from the catalog to the last answer that fits."""
 
 from pathlib import Path
-from typing import Unpack
 
 import pytest
 
@@ -10,7 +9,6 @@ import sordino as so
 from sordino import dbapi
 from sordino.errors import BudgetExceeded
 from sordino.ledger.history import entries
-from sordino.plan.ask import Terms
 from sordino.privacy.budget import Counted
 from sordino.privacy.currency import Price
 from sordino.privacy.loss import Loss
@@ -26,14 +24,16 @@ def stated(counted: Counted) -> str:
     return f'epsilon = {EPSILON}\ndelta = {DELTA}\ncurrency = "{counted}"'
 
 
-def asked_until_the_end(data: Session, **terms: Unpack[Terms]) -> tuple[int, Loss]:
+def asked_until_the_end(
+    data: Session, *, epsilon: float | None = None, within: float | None = None
+) -> tuple[int, Loss]:
     """Ask anew until nothing is left; return how many answers there were, and their loss."""
-    one, many = data.explain(SQL, **terms), 0
+    one, many = data.explain(SQL, epsilon=epsilon, within=within), 0
     while one.price <= Price(one.price.currency, data.budget[0].left.nanos, one.price.attos):
-        data.ask(SQL, fresh=True, **terms)
+        data.ask(SQL, fresh=True, epsilon=epsilon, within=within)
         many += 1
     with pytest.raises(BudgetExceeded):
-        data.ask(SQL, fresh=True, **terms)
+        data.ask(SQL, fresh=True, epsilon=epsilon, within=within)
     return many, many * one.plan.loss
 
 
