@@ -10,17 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import (
-    Bounded,
-    Cells,
-    Distinct,
-    Ranks,
-    RowCount,
-    Shares,
-    Total,
-    UnitCount,
-    Votes,
-)
+from sordino.plan import bounded
 from sordino.query.operations import call
 from sordino.query.tree import Field, Key, Literal, PerUnit, UnitKind, UnitMeasure, Where
 from sordino.query.types import Range, Type
@@ -30,19 +20,28 @@ TYPES = {"who": Type.INTEGER, "city": Type.TEXT, "paid": Type.REAL}
 WHO, CITY, PAID = (Field(name, kind, name) for name, kind in TYPES.items())
 SUM = Field("sum", Type.REAL, "sum")
 PARTS = (
-    Cells((RowCount(), Total(PAID, -(2**20), 2**20, -8), UnitCount())),
-    Ranks(PAID, -1000, 1000, 0, width=3),
-    Votes(CITY, ("city 1", "city 2")),
-    Distinct(CITY, 2),
+    bounded.Cells(
+        (bounded.RowCount(), bounded.Total(PAID, -(2**20), 2**20, -8), bounded.UnitCount())
+    ),
+    bounded.Ranks(PAID, -1000, 1000, 0, width=3),
+    bounded.Votes(CITY, ("city 1", "city 2")),
+    bounded.Distinct(CITY, 2),
 )
 KEYS = (Key(CITY, "city", None),)
 AMONG = Range(Fraction(-1000), Fraction(1000))
 PER_UNIT = PerUnit(scan("t", TYPES), ((SUM, UnitMeasure(UnitKind.SUM, PAID, AMONG)),))
 QUESTIONS = [
-    Bounded(scan("t", TYPES), KEYS, Shares(rows=3, groups=2), PARTS),
-    Bounded(scan("t", TYPES), KEYS, Shares(rows=3, groups=3, rows_per_group=2), PARTS),
-    Bounded(scan("t", TYPES), (), Shares(rows=3), PARTS),
-    Bounded(PER_UNIT, (), Shares(rows=1, alone=True), (Cells((Total(SUM, 0, 2**30, -20),)),)),
+    bounded.Bounded(scan("t", TYPES), KEYS, bounded.Shares(rows=3, groups=2), PARTS),
+    bounded.Bounded(
+        scan("t", TYPES), KEYS, bounded.Shares(rows=3, groups=3, rows_per_group=2), PARTS
+    ),
+    bounded.Bounded(scan("t", TYPES), (), bounded.Shares(rows=3), PARTS),
+    bounded.Bounded(
+        PER_UNIT,
+        (),
+        bounded.Shares(rows=1, alone=True),
+        (bounded.Cells((bounded.Total(SUM, 0, 2**30, -20),)),),
+    ),
 ]
 
 
@@ -88,7 +87,7 @@ def test_removing_a_unit_leaves_the_weights_of_all_others() -> None:
     held = rows(2_000)
     engine = DuckdbEngine(catalog(table("t", TYPES, held, unit="who")))
     rest = Where(scan("t", TYPES), call("neq", WHO, Literal(17, Type.INTEGER)))
-    apart = Bounded(rest, KEYS, Shares(rows=3, groups=2), PARTS)
+    apart = bounded.Bounded(rest, KEYS, bounded.Shares(rows=3, groups=2), PARTS)
     filtered = rows_of(engine, apart, salt=9)
     kept = [who != 17 for who in held.column("who").to_pylist()]
     engine.swap("t", held.filter(pa.array(kept)))

@@ -6,33 +6,17 @@ from itertools import product
 
 import pytest
 
-from sordino.plan.bounded import (
-    Bounded,
-    Cells,
-    Crowded,
-    Distinct,
-    Ranks,
-    RowCount,
-    Shares,
-    Total,
-    UnitCount,
-    Votes,
-    coarse_weight,
-    column_shift,
-    column_step,
-    shift,
-    weights,
-)
+from sordino.plan import bounded as statistics
 from tests.plan.unit.questions import AGE, DECLARED, DISEASE, VISITS
 
-TOTAL = Total(AGE, low=-1, high=3, exponent=0)
+TOTAL = statistics.Total(AGE, low=-1, high=3, exponent=0)
 LIMITS = [
-    Shares(rows=rows, groups=groups, rows_per_group=each)
+    statistics.Shares(rows=rows, groups=groups, rows_per_group=each)
     for rows, groups, each in product((1, 2, 3, 5), (None, 1, 2), (None, 1, 2))
 ]
 
 
-def weigh(counts: tuple[int, ...], shares: Shares) -> list[int]:
+def weigh(counts: tuple[int, ...], shares: statistics.Shares) -> list[int]:
     """The weight of one row in each group of a unit that has so many rows in them."""
     kept = [n if shares.groups is None or at < shares.groups else 0 for at, n in enumerate(counts)]
     each = shares.rows_per_group
@@ -44,7 +28,7 @@ def weigh(counts: tuple[int, ...], shares: Shares) -> list[int]:
     ]
 
 
-def contributions(shares: Shares, largest: int) -> list[list[int]]:
+def contributions(shares: statistics.Shares, largest: int) -> list[list[int]]:
     """What units with up to six rows in each of three groups add, if every row adds the most."""
     found = []
     for counts in product((0, 1, 2, 3, 6), repeat=3):
@@ -55,11 +39,11 @@ def contributions(shares: Shares, largest: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("shares", LIMITS, ids=str)
-@pytest.mark.parametrize(("statistic", "largest"), [(RowCount(), 1), (TOTAL, 3)])
+@pytest.mark.parametrize(("statistic", "largest"), [(statistics.RowCount(), 1), (TOTAL, 3)])
 def test_shifts_cover_every_small_unit_and_are_nearly_reached(
-    statistic: RowCount | Total, largest: int, shares: Shares
+    statistic: statistics.RowCount | statistics.Total, largest: int, shares: statistics.Shares
 ) -> None:
-    stated = shift(statistic, shares, grouped=True)
+    stated = statistics.shift(statistic, shares, grouped=True)
     vectors = contributions(shares, largest)
     l1 = max(sum(v) for v in vectors)
     assert l1 <= stated.l1
@@ -72,49 +56,78 @@ def test_shifts_cover_every_small_unit_and_are_nearly_reached(
 
 
 def test_a_total_moves_by_the_end_that_is_further_from_its_offset() -> None:
-    shares = Shares(rows=1, alone=True)
-    assert shift(TOTAL, shares, grouped=False).l1 == 3
-    middle = Total(AGE, low=-1, high=3, exponent=0, offset=1)
-    assert shift(middle, shares, grouped=False).l1 == 2
-    square = Total(AGE, low=-1, high=3, exponent=0, offset=1, power=2)
-    assert shift(square, shares, grouped=False).l1 == 4
-    lower = Total(AGE, low=-9, high=3, exponent=0)
-    assert shift(lower, shares, grouped=False).l1 == 9
+    shares = statistics.Shares(rows=1, alone=True)
+    assert statistics.shift(TOTAL, shares, grouped=False).l1 == 3
+    middle = statistics.Total(AGE, low=-1, high=3, exponent=0, offset=1)
+    assert statistics.shift(middle, shares, grouped=False).l1 == 2
+    square = statistics.Total(AGE, low=-1, high=3, exponent=0, offset=1, power=2)
+    assert statistics.shift(square, shares, grouped=False).l1 == 4
+    lower = statistics.Total(AGE, low=-9, high=3, exponent=0)
+    assert statistics.shift(lower, shares, grouped=False).l1 == 9
 
 
 def test_units_move_each_of_their_groups_by_one() -> None:
-    found = shift(UnitCount(), Shares(rows=9, groups=4), grouped=True)
+    found = statistics.shift(
+        statistics.UnitCount(), statistics.Shares(rows=9, groups=4), grouped=True
+    )
     assert found.l1 == found.l2_squared == 4
     assert found.linf == 1
-    assert shift(UnitCount(), Shares(rows=9), grouped=False).l1 == 1
-    assert shift(UnitCount(), Shares(rows=1, alone=True), grouped=True).l1 == 1
+    assert (
+        statistics.shift(statistics.UnitCount(), statistics.Shares(rows=9), grouped=False).l1 == 1
+    )
+    assert (
+        statistics.shift(
+            statistics.UnitCount(), statistics.Shares(rows=1, alone=True), grouped=True
+        ).l1
+        == 1
+    )
     with pytest.raises(ValueError, match="only where their groups are limited"):
-        shift(UnitCount(), Shares(rows=9), grouped=True)
+        statistics.shift(statistics.UnitCount(), statistics.Shares(rows=9), grouped=True)
 
 
 def test_every_part_has_a_shift_and_a_step() -> None:
     parts = (
-        Cells((RowCount(), Total(AGE, 0, 8, exponent=-3, power=2), UnitCount())),
-        Distinct(AGE, most=5),
-        Ranks(AGE, 0, 10, 0),
-        Votes(DISEASE, ("flu",)),
-        Crowded(),
+        statistics.Cells(
+            (
+                statistics.RowCount(),
+                statistics.Total(AGE, 0, 8, exponent=-3, power=2),
+                statistics.UnitCount(),
+            )
+        ),
+        statistics.Distinct(AGE, most=5),
+        statistics.Ranks(AGE, 0, 10, 0),
+        statistics.Votes(DISEASE, ("flu",)),
+        statistics.Crowded(),
     )
-    bounded = Bounded(VISITS, (DECLARED,), Shares(rows=4, groups=2), parts)
-    assert column_shift(bounded, parts[0], 2).l1 == 2
-    assert column_shift(bounded, parts[1], 0).l1 == column_shift(bounded, parts[1], 0).linf == 5
-    assert column_shift(bounded, parts[2], 0).l1 == column_shift(bounded, parts[3], 0).l1 == 4 * 256
-    assert column_shift(bounded, parts[4], 0).l1 == 1
-    assert column_step(bounded, parts[0], 0) == Fraction(1, 2**16)
-    assert column_step(bounded, parts[0], 1) == Fraction(1, 2**22)
-    assert column_step(bounded, parts[0], 2) == column_step(bounded, parts[1], 0) == 1
+    bounded = statistics.Bounded(VISITS, (DECLARED,), statistics.Shares(rows=4, groups=2), parts)
+    assert statistics.column_shift(bounded, parts[0], 2).l1 == 2
+    assert (
+        statistics.column_shift(bounded, parts[1], 0).l1
+        == statistics.column_shift(bounded, parts[1], 0).linf
+        == 5
+    )
+    assert (
+        statistics.column_shift(bounded, parts[2], 0).l1
+        == statistics.column_shift(bounded, parts[3], 0).l1
+        == 4 * 256
+    )
+    assert statistics.column_shift(bounded, parts[4], 0).l1 == 1
+    assert statistics.column_step(bounded, parts[0], 0) == Fraction(1, 2**16)
+    assert statistics.column_step(bounded, parts[0], 1) == Fraction(1, 2**22)
+    assert (
+        statistics.column_step(bounded, parts[0], 2)
+        == statistics.column_step(bounded, parts[1], 0)
+        == 1
+    )
 
 
 def test_coarse_weights_are_those_of_all_groups_together() -> None:
-    def most(shares: Shares) -> int:
-        return coarse_weight(Bounded(VISITS, (DECLARED,), shares, ()))
+    def most(shares: statistics.Shares) -> int:
+        return statistics.coarse_weight(statistics.Bounded(VISITS, (DECLARED,), shares, ()))
 
-    assert most(Shares(rows=10)) == 10 * 256
-    assert most(Shares(rows=10, groups=2, rows_per_group=3)) == 6 * 256
-    assert most(Shares(rows=1, alone=True)) == 1
-    assert weights(Shares(rows=10, groups=2, rows_per_group=3), grouped=False) == (3 << 16, 3 << 16)
+    assert most(statistics.Shares(rows=10)) == 10 * 256
+    assert most(statistics.Shares(rows=10, groups=2, rows_per_group=3)) == 6 * 256
+    assert most(statistics.Shares(rows=1, alone=True)) == 1
+    assert statistics.weights(
+        statistics.Shares(rows=10, groups=2, rows_per_group=3), grouped=False
+    ) == (3 << 16, 3 << 16)
