@@ -7,6 +7,7 @@ import ast
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
@@ -138,7 +139,7 @@ def _draw(loss: Loss, found: Explanation, path: Path) -> None:
 def _scaled(loss: Loss, uses: int) -> Loss:
     """Return about so many uses, in the proportions of the whole."""
     parts = [(leaf, max(1, round(times * uses / loss.uses))) for leaf, times in loss.parts]
-    return Loss(tuple(parts))
+    return replace(loss, parts=tuple(parts))
 
 
 class ExpressionError(ValueError):

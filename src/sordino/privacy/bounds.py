@@ -19,7 +19,6 @@ from sordino.privacy.leaf import Leaf
 from sordino.privacy.orders import Curve, best_order, delta_value, epsilon_value
 from sordino.privacy.profiles import round_down
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.related import plain
 from sordino.privacy.repeated import different_epsilon, repeated_delta
 from sordino.privacy.response import KaryResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
@@ -115,7 +114,6 @@ def by_sums(parts: Parts, *, delta: Fraction) -> float:
 
 def least_failure(leaf: Leaf) -> Fraction | None:
     """Return the least delta at which a leaf has a finite epsilon, or None if none is least."""
-    leaf = plain(leaf)
     if leaf.pure is not None:
         return Fraction(0)
     if isinstance(leaf, Approximate):
@@ -151,8 +149,7 @@ def few_enough(parts: Parts) -> bool:
 def _responses(parts: Parts) -> tuple[dict[Fraction, int], Failures] | None:
     steps: dict[Fraction, int] = {}
     deltas: dict[Fraction, int] = {}
-    for named, times in parts:
-        leaf = plain(named)
+    for leaf, times in parts:
         if isinstance(leaf, Approximate):
             deltas[leaf.slack] = deltas.get(leaf.slack, 0) + times
             bound: Fraction = leaf.bound
@@ -204,8 +201,7 @@ def set_aside_delta(parts: Parts, *, epsilon: Fraction) -> float:
 def _aside(parts: Parts) -> tuple[Failures, Fraction, Leaf] | None:
     deltas: dict[Fraction, int] = {}
     bound, rest = Fraction(0), []
-    for named, times in parts:
-        leaf = plain(named)
+    for leaf, times in parts:
         if isinstance(leaf, Approximate):
             deltas[leaf.slack] = deltas.get(leaf.slack, 0) + times
             bound += times * leaf.bound
@@ -218,7 +214,7 @@ def _aside(parts: Parts) -> tuple[Failures, Fraction, Leaf] | None:
 
 def is_sampled(leaf: Leaf) -> bool:
     """Tell whether a leaf is that of a sample."""
-    return isinstance(plain(leaf), PoissonSubsampled | FixedSizeSubsampled)
+    return isinstance(leaf, PoissonSubsampled | FixedSizeSubsampled)
 
 
 def is_told_by_divergences(parts: Parts, rho: float) -> bool:
@@ -227,7 +223,7 @@ def is_told_by_divergences(parts: Parts, rho: float) -> bool:
     Each profile is the envelope of all choices, which no single one has; what it is too large by
     adds up, while the divergences of choices do not fall short of the truth by more.
     """
-    choices = all(isinstance(plain(leaf), BoundedRange) for leaf, _ in parts)
+    choices = all(isinstance(leaf, BoundedRange) for leaf, _ in parts)
     return choices and rho >= _LARGE_RHO and sum(times for _, times in parts) >= _MANY_CHOICES
 
 
@@ -243,4 +239,4 @@ def knows_more_than_profiles(parts: Parts) -> bool:
             return leaf.coordinates != 1 and leaf.squared_sensitivity != 1
         return isinstance(leaf, Concentrated | BoundedRange)
 
-    return any(is_envelope(plain(leaf)) for leaf, _ in parts)
+    return any(is_envelope(leaf) for leaf, _ in parts)

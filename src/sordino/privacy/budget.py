@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from sordino.errors import BudgetExceeded
 from sordino.numbers.rational import Number, positive, probability_or_zero, written
@@ -26,7 +26,7 @@ from sordino.privacy.currency import (
     Priceable,
     one_order,
 )
-from sordino.privacy.leaf import Relation
+from sordino.privacy.leaf import RELATIONS, Relation
 
 Counted: TypeAlias = Literal["epsilon", "rho", "gdp"]
 
@@ -47,8 +47,6 @@ _REFUSED = {
         "with a delta counts rho, which may be so chosen and never grants less"
     ),
 }
-
-_RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -346,8 +344,8 @@ epsilon 0.25 or less would fit
 
 def check_relation(neighbours: object) -> None:
     """Refuse what is not the name of a relation between neighbours, nor None."""
-    if neighbours is not None and neighbours not in _RELATIONS:
-        names = " or ".join(map(repr, _RELATIONS))
+    if neighbours is not None and neighbours not in RELATIONS:
+        names = " or ".join(map(repr, RELATIONS))
         shown = repr(neighbours)[:60] if isinstance(neighbours, str) else type(neighbours).__name__
         raise ValueError(f"neighbours must be {names}, got {shown}")
 

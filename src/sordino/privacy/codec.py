@@ -20,17 +20,18 @@ from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.grouped import Grouped
 from sordino.privacy.laplace import ContinuousLaplace
-from sordino.privacy.leaf import Leaf
+from sordino.privacy.leaf import RELATIONS, Leaf, Relation
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.related import RELATIONS, Related
 from sordino.privacy.response import KaryResponse
 from sordino.privacy.shuffled import Shuffled, ShuffledResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import MOST_OUTCOMES, PmfPair
 
 Json: TypeAlias = dict[str, Any]
+_Stated: TypeAlias = tuple[Leaf, Relation | None]
 
 TAG = "leaf"
+_BASE, _RELATED = "base", "related"
 _FRACTION = re.compile(r"(0|-?[1-9][0-9]*)/([1-9][0-9]*)")
 _LONGEST = 20_000  # characters of a number; no loss needs more
 _DEEPEST = 8  # losses inside losses
@@ -48,28 +49,38 @@ class _Field:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    make: Callable[..., Leaf]
+    make: Callable[..., Any]
     fields: tuple[_Field, ...]
 
 
-def leaf_to_json(leaf: Leaf) -> Json:
-    """Write a loss as a dictionary for JSON.
+def leaf_to_json(leaf: Leaf, stated: Relation | None = None) -> Json:
+    """Write a loss, and the relation it was stated for, as a dictionary for JSON.
+
+    The relation is written around the outermost loss that names none of its own.
 
     >>> leaf_to_json(Pure(epsilon=Fraction(1, 10)))
     {'leaf': 'pure', 'epsilon': '1/10'}
+    >>> leaf_to_json(Pure(epsilon=Fraction(1, 10)), "add_remove")
+    {'leaf': 'related', 'base': {'leaf': 'pure', 'epsilon': '1/10'}, 'neighbours': 'add_remove'}
     """
+    if stated is not None and leaf.neighbours is None:
+        return {TAG: _RELATED, _BASE: leaf_to_json(leaf), "neighbours": stated}
     for tag, kind in _KINDS.items():
         if kind.make is type(leaf):
-            values = {f.word: f.write(getattr(leaf, f.attribute)) for f in kind.fields}
-            return {TAG: tag, **values}
+            record: Json = {TAG: tag}
+            for field in kind.fields:
+                value = getattr(leaf, field.attribute)
+                inner = field.word == _BASE
+                record[field.word] = leaf_to_json(value, stated) if inner else field.write(value)
+            return record
     raise TypeError(f"a loss of type {type(leaf).__name__} cannot be written")
 
 
-def leaf_from_json(data: object) -> Leaf:
-    """Read a loss that ``leaf_to_json`` wrote.
+def leaf_from_json(data: object) -> tuple[Leaf, Relation | None]:
+    """Read a loss that ``leaf_to_json`` wrote, and the relation it was stated for.
 
     >>> leaf_from_json({"leaf": "pure", "epsilon": "1/10"})
-    Pure(epsilon=0.1)
+    (Pure(epsilon=0.1), None)
     >>> leaf_from_json({"leaf": "purple"})
     Traceback (most recent call last):
     ValueError: unknown loss 'purple'; known are approximate, bounded_range, concentrated, \
@@ -79,7 +90,7 @@ laplace, pmf_pair, poisson_subsampled, pure, related, shuffled, shuffled_respons
     return _read_leaf("loss", data, 0)
 
 
-def _read_leaf(word: str, data: Any, depth: int) -> Leaf:
+def _read_leaf(word: str, data: Any, depth: int) -> _Stated:
     if depth > _DEEPEST:
         raise ValueError(f"losses are nested more than {_DEEPEST} deep")
     if not isinstance(data, dict):
@@ -94,7 +105,24 @@ def _read_leaf(word: str, data: Any, depth: int) -> Leaf:
         raise ValueError(f"the loss {tag!r} has no field {extra[0]}")
     if missing:
         raise ValueError(f"the loss {tag!r} needs the field {missing[0]!r}")
-    return kind.make(**{f.word: f.read(f.word, data[f.word], depth) for f in kind.fields})
+    values = {f.word: f.read(f.word, data[f.word], depth) for f in kind.fields}
+    stated: Relation | None = None
+    if _BASE in values:
+        values[_BASE], stated = values[_BASE]
+    if tag == _RELATED:
+        return _related(values[_BASE], stated, values["neighbours"])
+    leaf = kind.make(**values)
+    if isinstance(leaf, PoissonSubsampled | FixedSizeSubsampled):
+        leaf.check_neighbours(stated)
+    return leaf, stated
+
+
+def _related(leaf: Leaf, stated: Relation | None, neighbours: Relation) -> _Stated:
+    """Add a relation to a loss that names the same one, or none; only then is it news."""
+    held = stated or leaf.neighbours
+    if held not in (None, neighbours):
+        raise ValueError(f"this loss holds for {held}, not for {neighbours}")
+    return leaf, stated if leaf.neighbours else neighbours
 
 
 def _read_fraction(word: str, value: Any, _: int = 0) -> Fraction:
@@ -155,14 +183,12 @@ def _whole(word: str) -> _Field:
     return _Field(word, word, _same, _read_whole)
 
 
-def _leaf(word: str) -> _Field:
-    def read(name: str, value: Any, depth: int) -> Leaf:
-        return _read_leaf(name, value, depth + 1)
-
-    return _Field(word, word, leaf_to_json, read)
+def _read_base(word: str, value: Any, depth: int) -> _Stated:
+    return _read_leaf(word, value, depth + 1)
 
 
 _EPSILON = _fraction("epsilon", "bound")
+_INNER = _Field(_BASE, _BASE, leaf_to_json, _read_base)
 _KINDS: dict[str, _Kind] = {
     "pure": _Kind(Pure, (_EPSILON,)),
     "approximate": _Kind(Approximate, (_EPSILON, _fraction("delta", "slack"))),
@@ -184,14 +210,12 @@ _KINDS: dict[str, _Kind] = {
     "kary_response": _Kind(KaryResponse, (_EPSILON, _whole("categories"))),
     "shuffled": _Kind(Shuffled, (_EPSILON, _whole("people"))),
     "shuffled_response": _Kind(ShuffledResponse, (_EPSILON, _whole("people"))),
-    "poisson_subsampled": _Kind(PoissonSubsampled, (_leaf("base"), _fraction("rate"))),
-    "fixed_size_subsampled": _Kind(FixedSizeSubsampled, (_leaf("base"), _fraction("rate"))),
+    "poisson_subsampled": _Kind(PoissonSubsampled, (_INNER, _fraction("rate"))),
+    "fixed_size_subsampled": _Kind(FixedSizeSubsampled, (_INNER, _fraction("rate"))),
     "pmf_pair": _Kind(
         PmfPair,
         tuple(_Field(word, word, _write_fractions, _read_fractions) for word in ("p", "q")),
     ),
-    "grouped": _Kind(Grouped, (_leaf("base"), _whole("size"))),
-    "related": _Kind(
-        Related, (_leaf("base"), _Field("neighbours", "neighbours", _same, _read_relation))
-    ),
+    "grouped": _Kind(Grouped, (_INNER, _whole("size"))),
+    _RELATED: _Kind(_related, (_INNER, _Field("neighbours", "neighbours", _same, _read_relation))),
 }

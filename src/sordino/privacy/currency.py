@@ -16,7 +16,6 @@ from sordino.privacy.leaf import Leaf, Relation
 from sordino.privacy.loss import Loss
 from sordino.privacy.normal_pairs import squared_mu
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.related import plain
 from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 
 Kind: TypeAlias = Literal["epsilon", "rho", "renyi", "gdp"]
@@ -319,9 +318,9 @@ def without_failures(loss: object) -> tuple[Loss, Fraction] | None:
         Proof: docs/proofs/budgets.md, theorem 6.
     """
     if isinstance(loss, Loss):
-        uses = loss.parts
+        uses, stated = loss.parts, loss.stated
     elif hasattr(loss, "reach"):  # a leaf by itself
-        uses = ((cast("Leaf", loss), 1),)
+        uses, stated = ((cast("Leaf", loss), 1),), ()
     else:
         return None
     parts, failures = [], _NONE
@@ -329,19 +328,18 @@ def without_failures(loss: object) -> tuple[Loss, Fraction] | None:
         rest, failing = _split(leaf)
         parts.append((rest, times))
         failures += times * failing
-    return (Loss(tuple(parts)), failures) if failures else None
+    return (Loss(tuple(parts), stated), failures) if failures else None
 
 
 def _split(leaf: Leaf) -> tuple[Leaf, Fraction]:
     """Return what a leaf is unless it fails, and the probability that it fails."""
-    base = plain(leaf)
-    if isinstance(base, Approximate):
-        return Pure(epsilon=base.bound), base.slack
-    if base.pure is not None or math.isfinite(base.renyi(order=_LOW_ORDER)):
+    if isinstance(leaf, Approximate):
+        return Pure(epsilon=leaf.bound), leaf.slack
+    if leaf.pure is not None or math.isfinite(leaf.renyi(order=_LOW_ORDER)):
         return leaf, _NONE
-    far = max(map(abs, base.reach(_TAIL)))
+    far = max(map(abs, leaf.reach(_TAIL)))
     if not math.isfinite(far):
         return leaf, _NONE
     bound = max(Fraction(far), _LEAST_PURE)
-    failing = Fraction(reading(base.delta(epsilon=bound)))
+    failing = Fraction(reading(leaf.delta(epsilon=bound)))
     return (Pure(epsilon=bound), failing) if failing < 1 else (leaf, _NONE)

@@ -15,6 +15,7 @@ from sordino.numbers.rational import Number, nonnegative, written
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Relation: TypeAlias = Literal["add_remove", "replace_one"]
+RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
 
 # Vectorised profiles are off by less than this, relatively; accounting adds it back.
 PROFILE_ERROR = 2.0**-36

@@ -33,9 +33,8 @@ from sordino.privacy.bounds import (
 )
 from sordino.privacy.codec import Json, leaf_from_json, leaf_to_json
 from sordino.privacy.concentrated import Concentrated
-from sordino.privacy.leaf import Leaf, Relation
+from sordino.privacy.leaf import RELATIONS, Leaf, Relation
 from sordino.privacy.pld import Pld
-from sordino.privacy.related import Related, plain
 from sordino.privacy.zcdp import delta_from_rho
 
 _MANY_PARTS = 256  # beyond so many different leaves the distribution alone is used
@@ -49,7 +48,8 @@ class Loss:
 
     Losses are added with ``+`` and repeated with ``*``. Equal leaves are counted together, so that
     ``3 * a``, ``a + a + a`` and ``compose([a, a, a])`` are the same value, and this is the one
-    place that counts.
+    place that counts. ``stated`` has, for each part, the relation that ``under`` stated it for, or
+    None; a part that was stated is counted apart from one that was not.
 
     >>> from sordino.privacy import losses
     >>> a = losses.pure(epsilon=0.1)
@@ -68,19 +68,23 @@ class Loss:
     """
 
     parts: tuple[tuple[Leaf, int], ...]
+    stated: tuple[Relation | None, ...] = ()
 
     def __post_init__(self) -> None:
-        counts: dict[Leaf, int] = {}
-        for leaf, times in self.parts:
-            counts[leaf] = counts.get(leaf, 0) + times
-        ordered = sorted(counts.items(), key=lambda part: repr(part[0]))
-        object.__setattr__(self, "parts", tuple(ordered))
+        stated = self.stated or (None,) * len(self.parts)
+        counts: dict[tuple[Leaf, Relation | None], int] = {}
+        for (leaf, times), relation in zip(self.parts, stated, strict=True):
+            key = leaf, _checked(leaf, relation)
+            counts[key] = counts.get(key, 0) + times
+        ordered = sorted(counts.items(), key=_place)
+        object.__setattr__(self, "parts", tuple((leaf, n) for (leaf, _), n in ordered))
+        object.__setattr__(self, "stated", tuple(relation for (_, relation), _ in ordered))
         self.neighbours  # noqa: B018  # refuses leaves that hold for different relations
 
     @property
     def neighbours(self) -> Relation | None:
-        """The relation the loss holds for, or None if no leaf names one."""
-        named = {leaf.neighbours for leaf, _ in self.parts} - {None}
+        """The relation the loss holds for, or None if no part names one."""
+        named = {*self.stated, *(leaf.neighbours for leaf, _ in self.parts)} - {None}
         if len(named) > 1:
             raise ValueError(
                 "losses for add_remove and for replace_one do not compose; "
@@ -184,9 +188,8 @@ class Loss:
 
     def pld(self) -> Pld:
         """Return the distribution of the loss, which brackets epsilon and delta from both sides."""
-        leaves = [(plain(leaf), times) for leaf, times in self.parts]
-        known = [(leaf, n) for leaf, n in leaves if not isinstance(leaf, Concentrated)]
-        rhos = [n * leaf.exact for leaf, n in leaves if isinstance(leaf, Concentrated)]
+        known = [(leaf, n) for leaf, n in self.parts if not isinstance(leaf, Concentrated)]
+        rhos = [n * leaf.exact for leaf, n in self.parts if isinstance(leaf, Concentrated)]
         if rhos:  # what is known by its rho alone is composed by adding, then used once
             known.append((Concentrated(rho=sum(rhos, Fraction(0))), 1))
         return Pld(tuple(known))
@@ -195,17 +198,16 @@ class Loss:
         """Return the same loss, stated for one relation; it then composes with no other."""
         if self.neighbours not in (None, neighbours):
             raise ValueError(f"this loss holds for {self.neighbours}, not for {neighbours}")
-        return Loss(
-            tuple(
-                (leaf if leaf.neighbours else Related(leaf, neighbours), times)
-                for leaf, times in self.parts
-            )
+        stated = (
+            relation or (None if leaf.neighbours else neighbours)
+            for (leaf, _), relation in zip(self.parts, self.stated, strict=True)
         )
+        return Loss(self.parts, tuple(stated))
 
     def group(self, size: Integer) -> Loss:
         """Return the loss for neighbours that differ in that many units."""
         many = positive_whole("size", size)
-        return Loss(tuple((leaf.group(many), times) for leaf, times in self.parts))
+        return Loss(tuple((leaf.group(many), times) for leaf, times in self.parts), self.stated)
 
     def _are_few(self) -> bool:
         """Tell whether other bounds than the distribution are worth the time they take."""
@@ -224,9 +226,12 @@ class Loss:
         return math.isfinite(self.renyi(order=_LOW_ORDER))
 
     def __repr__(self) -> str:
-        """Write the leaves with how often each is used."""
-        parts = [f"{n} * {leaf!r}" if n > 1 else repr(leaf) for leaf, n in self.parts]
-        return f"Loss({' + '.join(parts)})"
+        """Write the leaves with how often each is used, and what they were stated for."""
+        shown = [
+            f"{f'{n} * ' if n > 1 else ''}{leaf!r}{f' under {relation}' if relation else ''}"
+            for (leaf, n), relation in zip(self.parts, self.stated, strict=True)
+        ]
+        return f"Loss({' + '.join(shown)})"
 
     def _sum(self, of: Callable[[Leaf], float]) -> float:
         """Add up one number of each leaf, as often as it is used, rounding up."""
@@ -238,11 +243,11 @@ class Loss:
     def __add__(self, other: Loss) -> Loss:
         if not isinstance(other, Loss):
             return NotImplemented
-        return Loss(self.parts + other.parts)
+        return Loss(self.parts + other.parts, self.stated + other.stated)
 
     def __mul__(self, times: Integer) -> Loss:
         many = positive_whole("times", times)
-        return Loss(tuple((leaf, n * many) for leaf, n in self.parts))
+        return Loss(tuple((leaf, n * many) for leaf, n in self.parts), self.stated)
 
     __rmul__ = __mul__
 
@@ -258,11 +263,31 @@ def compose(losses: Iterable[Loss]) -> Loss:
     Guarantee: as for Loss.
     """
     parts: list[tuple[Leaf, int]] = []
+    stated: list[Relation | None] = []
     for loss in losses:
         if not isinstance(loss, Loss):
             raise TypeError(f"compose takes losses, not {type(loss).__name__}")
         parts += loss.parts
-    return Loss(tuple(parts))
+        stated += loss.stated
+    return Loss(tuple(parts), tuple(stated))
+
+
+def _checked(leaf: Leaf, relation: Relation | None) -> Relation | None:
+    """Return the plain word for the relation a leaf is stated for, which must be its own if any."""
+    if relation is None:
+        return None
+    if relation not in RELATIONS:
+        raise ValueError(f"neighbours must be 'add_remove' or 'replace_one', got {relation!r}")
+    if leaf.neighbours not in (None, relation):
+        raise ValueError(f"this loss holds for {leaf.neighbours}, not for {relation}")
+    return RELATIONS[RELATIONS.index(relation)]
+
+
+def _place(part: tuple[tuple[Leaf, Relation | None], int]) -> str:
+    """Order parts by their texts, in which the parts that were stated stand together."""
+    (leaf, relation), _ = part
+    # Records of losses and the identities made of them have always had this order.
+    return repr(leaf) if relation is None else f"Related({leaf!r}"
 
 
 def loss_to_json(loss: Loss) -> Json:
@@ -272,7 +297,10 @@ def loss_to_json(loss: Loss) -> Json:
     >>> loss_to_json(2 * losses.pure(epsilon=0.1))
     {'loss': 1, 'parts': [{'times': 2, 'leaf': {'leaf': 'pure', 'epsilon': '1/10'}}]}
     """
-    parts = [{"times": times, "leaf": leaf_to_json(leaf)} for leaf, times in loss.parts]
+    parts = [
+        {"times": times, "leaf": leaf_to_json(leaf, relation)}
+        for (leaf, times), relation in zip(loss.parts, loss.stated, strict=True)
+    ]
     return {"loss": _VERSION, "parts": parts}
 
 
@@ -286,8 +314,11 @@ def loss_from_json(record: object) -> Loss:
     if record["loss"] != _VERSION:
         raise ValueError(f"unknown version of a loss: {record['loss']!r}; known is {_VERSION}")
     parts: list[tuple[Leaf, int]] = []
+    stated: list[Relation | None] = []
     for part in record["parts"] if isinstance(record["parts"], list) else [None]:
         if not isinstance(part, dict) or set(part) != {"times", "leaf"}:
             raise ValueError("this is not a loss: each part needs the fields 'times' and 'leaf'")
-        parts.append((leaf_from_json(part["leaf"]), positive_whole("times", part["times"])))
-    return Loss(tuple(parts))
+        leaf, relation = leaf_from_json(part["leaf"])
+        parts.append((leaf, positive_whole("times", part["times"])))
+        stated.append(relation)
+    return Loss(tuple(parts), tuple(stated))

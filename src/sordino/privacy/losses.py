@@ -22,6 +22,7 @@ from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.laplace import ContinuousLaplace
+from sordino.privacy.leaf import RELATIONS
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.response import KaryResponse
@@ -46,7 +47,6 @@ __all__ = [
 ]
 
 _NEARLY_ONE = Fraction(1, 10**12)
-_RELATIONS = ("add_remove", "replace_one")
 _WHY = {
     "poisson": (
         "add_remove",
@@ -197,20 +197,19 @@ replace_one its amplification is another one, which is not known here
     """
     if sampling not in _WHY:
         raise ValueError(f"sampling must be 'poisson' or 'fixed_size', got {sampling!r}")
-    if neighbours not in (*_RELATIONS, None):
+    if neighbours not in (*RELATIONS, None):
         raise ValueError(f"neighbours must be 'add_remove' or 'replace_one', got {neighbours!r}")
     relation, reason = _WHY[sampling]
     if neighbours not in (relation, None):
         raise ValueError(reason)
     if not isinstance(base, Loss) or base.uses != 1:
         raise TypeError("subsampled takes the loss of one use of one mechanism")
-    leaf = base.parts[0][0]
     share = positive("rate", rate)
     if share > 1:
         raise ValueError(f"rate must be at most 1, got {rate!r}")
-    if sampling == "poisson":
-        return single(PoissonSubsampled(base=leaf, rate=share))
-    return single(FixedSizeSubsampled(base=leaf, rate=share))
+    kind = PoissonSubsampled if sampling == "poisson" else FixedSizeSubsampled
+    kind.check_neighbours(base.neighbours)
+    return Loss(((kind(base=base.parts[0][0], rate=share), 1),), base.stated)
 
 
 def pmfs(p: Iterable[Number], q: Iterable[Number]) -> Loss:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from statistics import NormalDist
+from typing import cast
 
 from sordino.numbers.balls import Ball, ball, is_positive
 from sordino.numbers.normal import tail, total, upper_mass
@@ -18,7 +19,6 @@ from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.loss import Loss
-from sordino.privacy.related import plain
 
 _STANDARD = NormalDist()
 _NONE = Fraction(0)
@@ -54,7 +54,7 @@ def squared_mu(loss: object) -> tuple[Fraction, Fraction] | None:
         Proof: docs/proofs/budgets.md, theorems 8 to 10.
     """
     square, failures = _NONE, _NONE
-    for leaf, times in loss.parts if isinstance(loss, Loss) else ((loss, 1),):
+    for leaf, times in loss.parts if isinstance(loss, Loss) else ((cast("Leaf", loss), 1),):
         one = _of_leaf(leaf)
         if one is None:
             return None
@@ -62,20 +62,19 @@ def squared_mu(loss: object) -> tuple[Fraction, Fraction] | None:
     return square, failures
 
 
-def _of_leaf(leaf: Leaf | object) -> tuple[Fraction, Fraction] | None:
-    base = plain(leaf)  # type: ignore[arg-type]  # what is no leaf is returned as it is
-    if isinstance(base, ContinuousGaussian):
-        return base.squared_sensitivity / base.variance, _NONE
-    if isinstance(base, DiscreteGaussian):
-        norm, variance = base.squared_sensitivity, base.variance
+def _of_leaf(leaf: Leaf) -> tuple[Fraction, Fraction] | None:
+    if isinstance(leaf, ContinuousGaussian):
+        return leaf.squared_sensitivity / leaf.variance, _NONE
+    if isinstance(leaf, DiscreteGaussian):
+        norm, variance = leaf.squared_sensitivity, leaf.variance
         if norm > _WIDEST * variance:
             return None
         square = norm * squared_step(variance)
         if square > _LARGEST_SQUARE:
             return None
-        moved = norm if base.coordinates is None else min(norm, base.coordinates)
+        moved = norm if leaf.coordinates is None else min(norm, leaf.coordinates)
         return square, moved * _BEYOND
-    pure = base.pure
+    pure = leaf.pure
     return None if pure is None else (_squared_from_pure(pure), _NONE)
 
 

@@ -30,7 +30,6 @@ from sordino.privacy.grids import MOST_WINDOW, Aim, Grid, Grids, Part, best_tilt
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf
 from sordino.privacy.profiles import crossing
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.related import plain
 
 X = TypeVar("X", float, Floats)
 
@@ -169,8 +168,8 @@ def _gathered(parts: Sequence[Part]) -> tuple[Failures, list[Part]]:
     deltas: dict[Fraction, int] = {}
     rest: dict[Leaf, int] = {}
     ratio = Fraction(0)
-    for named, times in parts:
-        leaf = plain(named)
+    for stated, times in parts:
+        leaf = stated
         if isinstance(leaf, Approximate):
             deltas[leaf.slack] = deltas.get(leaf.slack, 0) + times
             leaf = Pure(epsilon=leaf.bound)

@@ -65,10 +65,15 @@ class PoissonSubsampled(Leaf):
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
-        if self.base.neighbours not in (None, "add_remove"):
+        self.check_neighbours(self.base.neighbours)
+
+    @staticmethod
+    def check_neighbours(held: Relation | None) -> None:
+        """Refuse a base that holds for another relation than the one sampling is about."""
+        if held not in (None, "add_remove"):
             raise ValueError(
                 "Poisson sampling hides whether a unit is there (add_remove), "
-                f"but the loss it is applied to holds for {self.base.neighbours}"
+                f"but the loss it is applied to holds for {held}"
             )
 
     @property
@@ -204,10 +209,15 @@ class FixedSizeSubsampled(Leaf):
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
-        if self.base.neighbours not in (None, "replace_one"):
+        self.check_neighbours(self.base.neighbours)
+
+    @staticmethod
+    def check_neighbours(held: Relation | None) -> None:
+        """Refuse a base that holds for another relation than the one sampling is about."""
+        if held not in (None, "replace_one"):
             raise ValueError(
                 "a sample of fixed size hides what a unit is, not whether it is there "
-                f"(replace_one), but the loss it is applied to holds for {self.base.neighbours}"
+                f"(replace_one), but the loss it is applied to holds for {held}"
             )
 
     @property

@@ -11,7 +11,6 @@ from typing import Any
 from sordino import Exponential, Generalised, JointTopK, NoisyMax, PermuteAndFlip, Quantiles, TopK
 from sordino.privacy import Loss
 from sordino.privacy.bounded_range import BoundedRange
-from sordino.privacy.related import plain as plain_leaf
 
 Scores = tuple[int, ...]
 Law = dict[Any, float]
@@ -168,7 +167,7 @@ EVERY = [choice for choices in EXAMPLES.values() for choice in choices]
 
 def is_bounded_range(choice: Choice) -> bool:
     """Whether the loss is that of one exponential mechanism; several have no range together."""
-    return choice.loss.uses == 1 and isinstance(plain_leaf(choice.loss.parts[0][0]), BoundedRange)
+    return choice.loss.uses == 1 and isinstance(choice.loss.parts[0][0], BoundedRange)
 
 
 def price(choice: Choice) -> Fraction:

@@ -132,10 +132,10 @@ def test_variances_fall_with_the_rows_and_stay_within_what_is_possible() -> None
 
 
 @pytest.mark.parametrize("measure", [questions.MEDIAN, questions.LEAST], ids=["median", "least"])
-def test_quantiles_are_off_in_ranks_or_by_a_part_of_the_range(measure: object) -> None:
+def test_quantiles_are_off_in_ranks_or_by_a_part_of_the_range(measure: tree.Measure) -> None:
     plan = questions.plan_question(
         questions.question([measure]), questions.catalog(rows=4), epsilon=1
-    )  # type: ignore[list-item]
+    )
     ranks = expected(plan, N)
     assert ranks.rows
     assert ranks.half_width is not None
@@ -143,14 +143,14 @@ def test_quantiles_are_off_in_ranks_or_by_a_part_of_the_range(measure: object) -
     assert width(N, plan, 1) == 120
     dearer = questions.plan_question(
         questions.question([measure]), questions.catalog(rows=4), epsilon=2
-    )  # type: ignore[list-item]
+    )
     assert expected(dearer, N).half_width == pytest.approx(ranks.half_width / 2)
 
 
 @pytest.mark.parametrize("rho", [False, True])
 @pytest.mark.parametrize("measure", [questions.MODE, questions.TOP], ids=["mode", "top"])
-def test_choices_are_behind_by_rows(measure: object, rho: bool) -> None:
-    asked = questions.question([measure])  # type: ignore[list-item]
+def test_choices_are_behind_by_rows(measure: tree.Measure, rho: bool) -> None:
+    asked = questions.question([measure])
     few, many = (
         questions.plan_question(asked, questions.catalog(rho=rho, rows=n), epsilon=1)
         for n in (1, 10)

@@ -12,7 +12,6 @@ from sordino.privacy.grouped import Grouped
 from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.related import Related
 from sordino.privacy.response import KaryResponse
 from sordino.privacy.shuffled import Shuffled, ShuffledResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
@@ -54,6 +53,7 @@ LEAVES: dict[str, Leaf] = {
     "laplace": ContinuousLaplace(epsilon=Fraction(1)),
     "laplace, large": ContinuousLaplace(epsilon=Fraction(9)),
     "bounded range": BoundedRange(epsilon=Fraction(1)),
+    "bounded range, small": BoundedRange(epsilon=Fraction(1, 2)),
     "bounded range, large": BoundedRange(epsilon=Fraction(7)),
     "response of 2": KaryResponse(epsilon=Fraction(1), categories=2),
     "response of 100": KaryResponse(epsilon=Fraction(1), categories=100),
@@ -93,7 +93,6 @@ LEAVES: dict[str, Leaf] = {
         base=PoissonSubsampled(base=gaussian("2"), rate=Fraction(1, 50)), size=3
     ),
     "group, pure": Grouped(base=Pure(epsilon=Fraction(1, 4)), size=2),
-    "related": Related(BoundedRange(epsilon=Fraction(1, 2)), "replace_one"),
 }
 
 # Of the first the profile is above the delta of a single use, of the second it is below that delta,

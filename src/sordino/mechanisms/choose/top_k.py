@@ -37,8 +37,8 @@ from sordino.numbers.rounding import reading
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.fit import calibrate
+from sordino.privacy.leaf import RELATIONS
 from sordino.privacy.loss import Loss, single
-from sordino.privacy.related import RELATIONS
 from sordino.randomness.entropy import system
 from sordino.randomness.race import Race
 from sordino.randomness.tuples import draw_tuple

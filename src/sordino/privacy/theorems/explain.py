@@ -16,7 +16,6 @@ from sordino.privacy.bounds import by_responses, by_sums, few_enough, set_aside
 from sordino.privacy.failures import Failures
 from sordino.privacy.loss import Loss, compose
 from sordino.privacy.pld import Bracket
-from sordino.privacy.related import plain
 from sordino.privacy.theorems.arguments import read_amount, read_delta, read_times, rounded
 from sordino.privacy.theorems.composition import DRIFTS, Drift, advanced
 from sordino.privacy.theorems.conversions import pure_to_rho, renyi_to_epsilon, rho_to_epsilon
@@ -208,7 +207,7 @@ def _best(loss: Loss, target: Fraction) -> list[Row]:
     if price is not None and few_enough(loss.parts):
         epsilon = optimal(epsilon=price, times=loss.uses, at_delta=target).epsilon
         rows.append(Row("optimal, equal losses", epsilon, float(target), "no theorem gives less"))
-        if all(isinstance(plain(leaf), BoundedRange) for leaf, _ in loss.parts):
+        if all(isinstance(leaf, BoundedRange) for leaf, _ in loss.parts):
             found = bounded_range(
                 epsilon=price, times=loss.uses, adaptive=False, at_delta=target
             ).epsilon

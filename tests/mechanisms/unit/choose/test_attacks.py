@@ -14,7 +14,7 @@ import pytest
 
 import sordino as so
 from sordino.privacy import losses
-from sordino.privacy.related import Related
+from sordino.privacy.loss import Loss
 
 
 @pytest.mark.parametrize("values", [[2, 3, 100_000], [3, 2, 100_000], [100_000, 3, 2]], ids=str)
@@ -140,9 +140,11 @@ def test_what_goes_by_order_does_not_fail_when_a_count_is_missing(options: dict[
 
 
 def test_a_relation_is_not_laundered() -> None:
-    sampled = losses.subsampled(losses.pure(epsilon=1), rate=0.01).parts[0][0]
+    sampled = losses.subsampled(losses.pure(epsilon=1), rate=0.01)
     with pytest.raises(ValueError, match="holds for add_remove, not for replace_one"):
-        Related(sampled, "replace_one")
+        sampled.under("replace_one")
+    with pytest.raises(ValueError, match="holds for add_remove, not for replace_one"):
+        Loss(sampled.parts, ("replace_one",))
 
 
 def test_threads_add_to_a_stream_one_after_the_other() -> None:

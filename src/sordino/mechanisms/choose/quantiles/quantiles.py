@@ -45,10 +45,9 @@ from sordino.numbers.rational import (
 from sordino.numbers.rounding import up
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.fit import calibrate
-from sordino.privacy.leaf import Relation
+from sordino.privacy.leaf import RELATIONS, Relation
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
-from sordino.privacy.related import RELATIONS
 from sordino.privacy.theorems.arguments import one_of
 from sordino.randomness.entropy import system
 from sordino.randomness.selection import by_flips, by_weight
