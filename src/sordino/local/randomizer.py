@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.local.reports import Reports
-from sordino.numbers.interval import exp_neg
+from sordino.numbers.balls import exp_neg
 from sordino.numbers.rational import Integer, Number, positive, positive_whole, written
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss

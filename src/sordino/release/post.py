@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 
 from sordino.answer.answer import CellValue, Column, End
-from sordino.numbers.rounding import down, up
+from sordino.numbers.rational import down, up
 from sordino.plan.ask import Options
 from sordino.plan.bounded import Crowded
 from sordino.plan.intervals import (
