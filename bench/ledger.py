@@ -24,11 +24,10 @@ from sordino.catalog import checks as declare
 from sordino.catalog.model import Catalog
 from sordino.errors import BudgetExceeded
 from sordino.ledger import rules
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.rules import Note, Wanted
+from sordino.ledger.rules import Note, Wanted, terms_of
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
 from sordino.privacy import losses
 from sordino.privacy.currency import NANO
 from sordino.privacy.loss import Loss

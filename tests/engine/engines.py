@@ -15,8 +15,8 @@ from sordino.catalog.model import Catalog, Column, Frame, Table
 from sordino.catalog.values import ARROW_TYPES
 from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.ledger.receipt import Receipt
-from sordino.plan.bounded import Bounded
+from sordino.ledger.entry import Receipt
+from sordino.plan.plan import Bounded
 from sordino.privacy.budget import Budget
 from sordino.query.tree import Field, Scan
 from sordino.query.types import Type

@@ -13,7 +13,7 @@ from sordino.catalog.model import Catalog, Column, DuckdbTable, ForeignKey, Tabl
 from sordino.engine.duckdb.columns import check_fit
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
-from sordino.plan.bounded import Bounded, Cells, Distinct, RowCount, Shares, UnitCount
+from sordino.plan.plan import Bounded, Cells, Distinct, RowCount, Shares, UnitCount
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import ARROW, RECEIPT, rows_of

@@ -19,7 +19,7 @@ import pytest
 from sordino.catalog.model import Catalog, Column, ParquetFile, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, UnitCount
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares, UnitCount
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, rows_of

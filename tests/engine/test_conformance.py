@@ -17,7 +17,7 @@ import sordino as so
 from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.statement import compile_bounded
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import (
+from sordino.plan.plan import (
     Bounded,
     Cells,
     Crowded,

@@ -20,7 +20,7 @@ from sordino.catalog.model import Catalog, Column, ParquetFile, Table
 from sordino.engine.duckdb import engine as engine_module
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, catalog, frame, instead, rows_of, scan, table

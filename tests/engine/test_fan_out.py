@@ -12,7 +12,7 @@ import pytest
 
 import sordino as so
 from sordino.errors import Unsupported
-from sordino.plan.limits import MOST_MATCHES, check_matches
+from sordino.plan.bound import MOST_MATCHES, check_matches
 from sordino.query.tree import Field, JoinPublic, JoinUnit, PerUnit, Rows, Scan, Where, Window
 from sordino.query.types import Type
 from sordino.session.session import Session

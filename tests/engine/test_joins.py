@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import JOIN_ROWS, Bounded, Cells, Distinct, RowCount, Shares, Total
+from sordino.plan.plan import JOIN_ROWS, Bounded, Cells, Distinct, RowCount, Shares, Total
 from sordino.query.operations import call
 from sordino.query.tree import (
     Bins,

@@ -20,7 +20,7 @@ import pytest
 from sordino.catalog.model import Catalog, Column, ParquetFile, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
-from sordino.plan.bounded import (
+from sordino.plan.plan import (
     COARSE,
     FINE,
     Bounded,

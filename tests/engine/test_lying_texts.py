@@ -19,7 +19,7 @@ import pytest
 from sordino.catalog import checks as declare
 from sordino.catalog.model import ForeignKey, ParquetFile, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import FINE, Bounded, Cells, RowCount, Shares, UnitCount
+from sordino.plan.plan import FINE, Bounded, Cells, RowCount, Shares, UnitCount
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import rows_of

@@ -12,7 +12,7 @@ import pytest
 
 from sordino.catalog.model import Catalog, Column, ForeignKey, Frame, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import Bounded, Cells, Distinct, RowCount, Shares, Total, UnitCount
+from sordino.plan.plan import Bounded, Cells, Distinct, RowCount, Shares, Total, UnitCount
 from sordino.query.tree import (
     Field,
     JoinPublic,

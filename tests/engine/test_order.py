@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import (
+from sordino.plan.plan import (
     Bounded,
     Cells,
     Distinct,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sordino.catalog.model import Catalog, ForeignKey
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import FINE, Bounded, Cells, RowCount, Shares
+from sordino.plan.plan import FINE, Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Scan
 from sordino.query.types import Type
 from tests.engine.engines import catalog, frame, rows_of, table

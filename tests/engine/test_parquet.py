@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sordino.catalog.model import Catalog, Column, Frame, ParquetFile, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, Total, UnitCount
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares, Total, UnitCount
 from sordino.query.operations import call
 from sordino.query.tree import Field, Key, Literal, Scan, Where
 from sordino.query.types import Type

@@ -11,10 +11,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.dialect import DUCKDB, Writer, select
 from sordino.engine.compile.scalars import Scope
-from sordino.engine.compile.text import Writer, select
-from sordino.query.evaluate import evaluate
+from sordino.query.operations import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type
 from tests.engine.engines import frame

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT

@@ -13,7 +13,7 @@ import pytest
 import sordino as so
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError, SealedError, Unsupported
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Scan
 from sordino.query.types import Type
 from sordino.session.session import Session

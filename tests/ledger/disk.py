@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import apsw
 
-from sordino.ledger.anchor import Anchor
-from sordino.ledger.receipt import Seen
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import Seen
 from sordino.ledger.stores.sqlite import files as place
 from sordino.ledger.stores.sqlite.files import Driver
 

@@ -10,13 +10,13 @@ from random import Random
 from typing import NamedTuple
 
 from sordino.catalog.model import Analyst, Catalog, Purse
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import Receipt
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import book_at, open_ledger
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.sqlite.files import Driver
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
 from sordino.privacy import Budget, losses
 from tests.ledger.disk import SECTOR, Event
 

@@ -23,12 +23,11 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from sordino.ledger.entry import Seen
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Seen
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.sqlite.files import STANDARD, Driver
-from sordino.ledger.stores.sqlite.schema import MIGRATIONS, SCHEMA
-from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
+from sordino.ledger.stores.sqlite.store import MIGRATIONS, SCHEMA, SqliteStore
 from sordino.ledger.verify import verify
 from sordino.privacy import losses
 from tests.ledger.workers import PRICE, declared

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from sordino.catalog.model import Catalog
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.terms import terms_of
+from sordino.ledger.rules import terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import losses
 from tests.ledger.workers import PRICE, declared, open_book

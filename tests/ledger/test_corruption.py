@@ -12,12 +12,11 @@ from typing import NamedTuple
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger.entry import Entry
+from sordino.ledger.entry import Entry, Seen
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Seen
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.sqlite import files as sqlite_file
 from sordino.ledger.stores.sqlite.store import _LOOK_AGAIN, SqliteStore
-from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from tests.ledger.damage import CRASHED_WAYS, LOG, WAYS, delete_last, rename_newest
 from tests.ledger.images import (

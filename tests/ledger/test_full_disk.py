@@ -21,15 +21,15 @@ import apsw
 import pytest
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.catalog.frames import frame_catalog
 from sordino.errors import LedgerError
-from sordino.ledger import anchor as anchors
-from sordino.ledger.anchor import Anchor
+from sordino.ledger import chain as chains
+from sordino.ledger.chain import Anchor
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.sqlite.files import STANDARD, Driver
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from sordino.session.opening import open_catalog
 from tests.ledger.disk import Disk, Fault, error, full, no_entry, read_only
@@ -167,7 +167,7 @@ def test_an_anchor_that_cannot_be_written_lets_no_answer_out(
         with monkeypatch.context() as patched:
             patched.setattr(os, call, fails)
             if call == "fsync":
-                patched.setattr(anchors, "sync_folder", fails)
+                patched.setattr(chains, "sync_folder", fails)
             with pytest.raises(LedgerError, match=r"anchor .* cannot be written: No space left"):
                 ask(session)
         given = [ask(session)]

@@ -14,10 +14,9 @@ import pytest
 
 from sordino.errors import LedgerError
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.sqlite.files import STANDARD, Driver
-from sordino.ledger.stores.sqlite.schema import MIGRATIONS, SCHEMA
-from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
+from sordino.ledger.stores.sqlite.store import MIGRATIONS, SCHEMA, SqliteStore
 from sordino.ledger.verify import verify
 from sordino.privacy import losses
 from tests.fixtures.ledgers.make import AFTER, KEY, told_by, write

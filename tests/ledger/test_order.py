@@ -16,10 +16,10 @@ import pytest
 
 import sordino as so
 from sordino.catalog.frames import frame_catalog
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
 from sordino.session.opening import open_catalog
 from tests.ledger.disk import Disk, Event
 

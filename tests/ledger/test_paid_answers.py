@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.ledger.verify import verify
 from sordino.release import Options
 from sordino.session.first_identity import first_identity
-from sordino.session.planner import tables_of
+from sordino.session.session import tables_of
 from tests.fixtures.answered.make import HERE, PAID, lay_out
 
 PURCHASES: list[dict[str, Any]] = json.loads(PAID.read_text("utf-8"))

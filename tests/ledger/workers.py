@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sordino.answer import Answer
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.catalog.checks import analyst
 from sordino.catalog.frames import frame_catalog
 from sordino.catalog.model import Catalog
@@ -23,13 +23,13 @@ from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.protocol import Engine
 from sordino.engine.sealed import Sealed
 from sordino.errors import BudgetExceeded
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import Receipt
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import open_store
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.protocol import Store
-from sordino.ledger.terms import terms_of
 from sordino.plan.plan import Plan
 from sordino.session.session import Session
 from tests.support.faults import FaultyEngine, FaultyStore, Point, Reached, kill_at, send

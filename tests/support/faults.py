@@ -17,12 +17,11 @@ from typing import Any, TypeAlias, cast
 
 from sordino.engine.protocol import Engine, Exact, Progress
 from sordino.errors import LedgerError
-from sordino.ledger.entry import Entry
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Entry, Receipt
 from sordino.ledger.stores.protocol import Pages, Store, compare_and_add
 from sordino.ledger.stores.sqlite.files import STANDARD, Driver
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.plan.bounded import Bounded
+from sordino.plan.plan import Bounded
 
 
 class Point(Enum):

@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.catalog.frames import frame_catalog
 from sordino.engine.sealed import Sealed
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.protocol import Store
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
 from sordino.session import Session
 from tests.ledger.unit.samples import in_file, pay, terms
 from tests.support.faults import (

@@ -9,8 +9,9 @@ from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sordino.answer.codec import notes_by_kind
-from sordino.answer.render import person_of, printable, several
+from sordino.answer.answer import notes_by_kind
+from sordino.answer.render import printable
+from sordino.plan.words import person_of, several
 from sordino.privacy.loss import loss_from_json
 
 if TYPE_CHECKING:

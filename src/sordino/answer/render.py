@@ -136,29 +136,6 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def person_of(people: str) -> str:
-    """Return what one of the people of an id space is called.
-
-    >>> person_of("patients"), person_of("companies"), person_of("people")
-    ('patient', 'company', 'person')
-    """
-    if people.endswith("ies"):
-        return people[:-3] + "y"
-    return people[:-1] if people.endswith("s") and not people.endswith("ss") else "person"
-
-
-def several(count: float, noun: str) -> str:
-    """Write how many of something there are, to three digits.
-
-    >>> several(1, "row"), several(61234, "row"), several(0.125, "row")
-    ('1 row', '61,200 rows', '0.125 rows')
-    """
-    text = plain(int(count)) if isinstance(count, int) else f"{float(f'{count:.3g}'):,.12g}"
-    if isinstance(count, int) and count > 9999:
-        text = plain(int(float(f"{count:.3g}")))
-    return f"{text} {noun}{'' if count == 1 else 's'}"
-
-
 _DOTS = "…"
 
 

@@ -24,10 +24,11 @@ from sordino.catalog.model import (
     Purse,
     Source,
     Table,
+    read_limits,
 )
 from sordino.catalog.values import read_bounds, read_keys, read_type, read_value
 from sordino.errors import CatalogError
-from sordino.numbers.rational import is_integer, nonnegative, positive, probability
+from sordino.numbers.rational import nonnegative, positive, probability
 from sordino.privacy.budget import Budget
 from sordino.query.types import Type
 
@@ -324,9 +325,6 @@ def part(name: str, value: object) -> Fraction:
     return found
 
 
-LARGEST_LIMIT = 1_000_000  # weights of so many rows are still computed in 64 bits
-
-
 def column(
     name: str,
     kind: Type | str,
@@ -371,17 +369,6 @@ def limits(*, rows: object = None, groups: object = None, rows_per_group: object
         return read_limits(rows=rows, groups=groups, rows_per_group=rows_per_group)
     except ValueError as error:
         raise CatalogError(str(error)) from None
-
-
-def read_limits(
-    *, rows: object = None, groups: object = None, rows_per_group: object = None
-) -> Limits:
-    """Read how much of one unit counts; raises ValueError for what is no limit."""
-    return Limits(
-        rows=_limit("rows", rows),
-        groups=_limit("groups", groups),
-        rows_per_group=_limit("rows_per_group", rows_per_group),
-    )
 
 
 def table(
@@ -490,16 +477,6 @@ def purse(
             return Purse(budget, half, most)
         budget = Budget(epsilon=stated, neighbours="add_remove")
         return Purse(budget, slack or Fraction(0), most)
-
-
-def _limit(name: str, value: object) -> int | None:
-    if value is None:
-        return None
-    if not is_integer(value) or not 1 <= value <= LARGEST_LIMIT:
-        raise ValueError(
-            f"limits: {name} must be a whole number from 1 to {LARGEST_LIMIT:,}, got {value!r}"
-        )
-    return int(value)
 
 
 def _check_public(table: Table) -> None:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sordino.errors import CatalogError
+from sordino.numbers.rational import is_integer
 from sordino.privacy.budget import Budget
 from sordino.query.types import Range, Type, Value
 
+LARGEST_LIMIT = 1_000_000  # weights of so many rows are still computed in 64 bits
 EVERYBODY = "*"  # the name of all analysts that are not named
 ROW = "row"  # the unit of a table in which every row is one person, or stands for itself
 
@@ -111,6 +113,27 @@ class Limits:
     rows: int | None = None
     groups: int | None = None
     rows_per_group: int | None = None
+
+
+def read_limits(
+    *, rows: object = None, groups: object = None, rows_per_group: object = None
+) -> Limits:
+    """Read how much of one unit counts; raises ValueError for what is no limit."""
+    return Limits(
+        rows=_limit("rows", rows),
+        groups=_limit("groups", groups),
+        rows_per_group=_limit("rows_per_group", rows_per_group),
+    )
+
+
+def _limit(name: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if not is_integer(value) or not 1 <= value <= LARGEST_LIMIT:
+        raise ValueError(
+            f"limits: {name} must be a whole number from 1 to {LARGEST_LIMIT:,}, got {value!r}"
+        )
+    return int(value)
 
 
 @dataclass(frozen=True, slots=True)

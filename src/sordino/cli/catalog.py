@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sordino.answer.render import several
 from sordino.catalog.doctor import Finding, Severity, mistake, sources_of
 from sordino.catalog.doctor import check as findings_of
 from sordino.catalog.draft import draft
@@ -23,6 +22,7 @@ from sordino.catalog.toml import read_all
 from sordino.cli.terminal import console_for
 from sordino.engine.duckdb.attached import READER
 from sordino.errors import CatalogError
+from sordino.plan.words import several
 from sordino.session.opening import refusal_of
 
 if TYPE_CHECKING:

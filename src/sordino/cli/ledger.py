@@ -167,8 +167,8 @@ def verify(
         from sordino.catalog.toml import read_catalog  # this and the following load rich
         from sordino.cli.show import show_verified
         from sordino.cli.terminal import console_for
-        from sordino.ledger.anchor import Anchor
-        from sordino.ledger.receipt import read_seen
+        from sordino.ledger.chain import Anchor
+        from sordino.ledger.entry import read_seen
         from sordino.ledger.stores.sqlite.store import SqliteStore
         from sordino.ledger.verify import verify as verify_all
         from sordino.session.opening import check_there, ledger_of

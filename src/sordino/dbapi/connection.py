@@ -12,8 +12,7 @@ from sordino.answer.frames import fitting, free_name
 from sordino.catalog.model import Catalog
 from sordino.dbapi import errors
 from sordino.dbapi.errors import InterfaceError, NotSupportedError, ProgrammingError, translated
-from sordino.dbapi.parameters import bound
-from sordino.dbapi.types import type_code
+from sordino.dbapi.types import bound, type_code
 from sordino.ledger.ledger import Ledger
 from sordino.plan.ask import Terms, merged, read_ask
 from sordino.query.types import Type

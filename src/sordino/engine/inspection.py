@@ -18,12 +18,12 @@ import numpy as np
 from sordino.catalog.doctor import Finding, Severity, mistake
 from sordino.catalog.model import DEFAULT_ROWS, ROW, Catalog, Column, CsvFile, Limits, Table
 from sordino.catalog.schemas import WORDS, Malformed
-from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.dialect import DUCKDB, Writer, inner, select
 from sordino.engine.compile.rows import Tables, upward
-from sordino.engine.compile.text import Writer, inner, select
+from sordino.engine.duckdb.columns import view_name
 from sordino.engine.duckdb.connection import read_typed
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.engine.duckdb.sources import CsvRows, view_name
+from sordino.engine.duckdb.sources import CsvRows
 from sordino.errors import CatalogError
 from sordino.query.types import Type, Value
 

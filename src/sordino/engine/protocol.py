@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sordino.engine.sealed import Sealed
-from sordino.ledger.receipt import Receipt
-from sordino.plan.bounded import Bounded
+from sordino.ledger.entry import Receipt
+from sordino.plan.plan import Bounded
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries: the lines of a ledger, each with the sums after it and the hash of all before it."""
+"""Entries: the lines of a ledger, each with the hash of all before it, and receipts for them."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from types import NoneType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sordino.errors import LedgerError
-from sordino.privacy.currency import Currency
+from sordino.privacy.currency import Currency, Price
 
 EntryKind: TypeAlias = Literal["open", "limits", "share", "charge", "answer"]
 Digest: TypeAlias = "Callable[[bytes], str]"
@@ -68,6 +69,11 @@ class Entry(NamedTuple):
 FIELDS = Entry._fields
 
 _TYPES = {str, int, NoneType}
+
+
+def entry_of(row: Any) -> Entry | None:
+    """Return a row of all columns as an entry."""
+    return None if row is None else Entry._make(row)
 
 
 def plain(text: str) -> str:
@@ -131,3 +137,58 @@ def read_currency(text: str) -> Currency:
         with suppress(ValueError, ZeroDivisionError):  # and say below what is wrong
             return Currency("renyi", Fraction(text.removeprefix("renyi ")))
     raise LedgerError(f"the ledger states a currency {text!r}, which there is not")
+
+
+# Receipts. ----------------------------------------------------------------------------------------
+
+_WRITTEN = re.compile(r"(.+):([1-9][0-9]{0,17}):([0-9a-f]{64})")
+
+
+class Receipt(NamedTuple):
+    """Proof that a charge was made; an engine looks at data for nothing less.
+
+    ``number`` is the place of the charge among the entries of its id space, and ``head`` the hash
+    of the chain there. ``left`` and ``slack_left`` are what remains of the budget and of the delta
+    for failures, for the one who was charged. ``plan`` and ``data`` say what was asked of which
+    data.
+    """
+
+    people: str
+    number: int
+    head: str
+    who: str
+    price: Price
+    slack: Fraction
+    left: Price
+    slack_left: Fraction
+    plan: str = ""
+    data: str = ""
+
+    @property
+    def seen(self) -> Seen:
+        """What the ledger can be held to."""
+        return Seen(self.people, self.number, self.head)
+
+
+class Seen(NamedTuple):
+    """An entry that somebody has seen: a ledger without it has been cut, exchanged or restored.
+
+    >>> seen = Seen("people", 7, "ab" * 32)
+    >>> str(seen)[:19], read_seen(str(seen)) == seen
+    ('people:7:ababababab', True)
+    """
+
+    people: str
+    number: int
+    head: str
+
+    def __str__(self) -> str:
+        return f"{self.people}:{self.number}:{self.head}"
+
+
+def read_seen(text: str) -> Seen:
+    """Read what ``str`` of a Seen wrote."""
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"a receipt is written as people:number:hash, got {text[:100]!r}")
+    return Seen(found[1], int(found[2]), found[3])

@@ -14,13 +14,10 @@ from typing import TypedDict, Unpack, overload
 
 from sordino.errors import AnsweredError, BudgetError, LedgerError, UnknownAnalyst
 from sordino.ledger import rules
-from sordino.ledger.anchor import Anchor
-from sordino.ledger.chain import Chain
-from sordino.ledger.entry import Entry, digest_with, plain, write_currency
-from sordino.ledger.receipt import Receipt, Seen
-from sordino.ledger.rules import Note, Wanted
+from sordino.ledger.chain import Anchor, Chain
+from sordino.ledger.entry import Entry, Receipt, Seen, digest_with, plain, write_currency
+from sordino.ledger.rules import NOTHING, Amount, Note, Share, Terms, Wanted, slack_up
 from sordino.ledger.stores.protocol import Pages, Store
-from sordino.ledger.terms import NOTHING, Amount, Share, Terms, slack_up
 from sordino.privacy.currency import ATTO, Price
 from sordino.privacy.loss import Loss
 

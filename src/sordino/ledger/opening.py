@@ -9,13 +9,13 @@ from pathlib import Path
 from sordino.catalog.checks import POSTGRES_ADDRESSES
 from sordino.catalog.model import Book, Catalog
 from sordino.errors import LedgerError
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import Seen
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Seen
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.protocol import Store
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import terms_of
 
 _SHORTEST_KEY = 16  # bytes
 

@@ -15,15 +15,14 @@ from sordino.ledger.entry import (
     Digest,
     Entry,
     EntryKind,
+    Seen,
     first_hash,
     hash_of,
     read_currency,
 )
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Seen
-from sordino.ledger.rules import Note, Wanted
+from sordino.ledger.rules import Amount, Caps, Note, Share, Wanted
 from sordino.ledger.stores.protocol import Pages
-from sordino.ledger.terms import Amount, Caps, Share
 from sordino.privacy.currency import ATTO, Currency, Price
 
 OnProgress = Callable[[int, int], None]  # how many entries are done, of how many

@@ -20,7 +20,8 @@ import numpy as np
 
 from sordino.errors import MissingBound
 from sordino.numbers.rational import down, up
-from sordino.plan.bounded import (
+from sordino.plan.intervals import Expected, Known, Span, divide, in_group, short, squared
+from sordino.plan.plan import (
     Cells,
     Crowded,
     Distinct,
@@ -33,7 +34,6 @@ from sordino.plan.bounded import (
     UnitCount,
     Votes,
 )
-from sordino.plan.intervals import Expected, Known, Span, divide, in_group, short, squared
 from sordino.query.tree import Call, Field, Kind, Literal, Measure, Query, Scalar
 from sordino.query.types import Range, Type
 

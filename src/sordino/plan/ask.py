@@ -10,8 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, TypedDict, Unpack
 
-from sordino.catalog.checks import read_limits
-from sordino.catalog.model import Limits, Purse
+from sordino.catalog.model import Limits, Purse, read_limits
 from sordino.errors import MissingBound
 from sordino.numbers.rational import (
     Number,

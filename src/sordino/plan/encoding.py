@@ -18,7 +18,7 @@ from typing import Any
 
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.keys.selection import KeySelection
-from sordino.plan import aggregates, bounded, plan
+from sordino.plan import aggregates, plan
 from sordino.plan.ask import Options
 from sordino.privacy.loss import Loss, loss_to_json
 from sordino.query import tree
@@ -50,16 +50,16 @@ RECORDS: dict[type, tuple[str, tuple[str, ...]]] = {
     tree.Ordered: ("ordered", ("scalar", "descending")),
     tree.Post: ("post", ("outputs", "having", "order", "limit")),
     tree.Query: ("query", ("rows", "keys", "measures", "post")),
-    bounded.Shares: ("shares", ("rows", "groups", "rows_per_group", "alone", "join_rows")),
-    bounded.RowCount: ("row_count", ("argument",)),
-    bounded.UnitCount: ("unit_count", ()),
-    bounded.Total: ("total", ("argument", "low", "high", "exponent", "offset", "power")),
-    bounded.Cells: ("cells", ("statistics",)),
-    bounded.Distinct: ("distinct", ("argument", "most")),
-    bounded.Ranks: ("ranks", ("argument", "low", "high", "exponent", "width")),
-    bounded.Votes: ("votes", ("argument", "domain")),
-    bounded.Crowded: ("crowded", ()),
-    bounded.Bounded: ("bounded", ("rows", "keys", "shares", "parts")),
+    plan.Shares: ("shares", ("rows", "groups", "rows_per_group", "alone", "join_rows")),
+    plan.RowCount: ("row_count", ("argument",)),
+    plan.UnitCount: ("unit_count", ()),
+    plan.Total: ("total", ("argument", "low", "high", "exponent", "offset", "power")),
+    plan.Cells: ("cells", ("statistics",)),
+    plan.Distinct: ("distinct", ("argument", "most")),
+    plan.Ranks: ("ranks", ("argument", "low", "high", "exponent", "width")),
+    plan.Votes: ("votes", ("argument", "domain")),
+    plan.Crowded: ("crowded", ()),
+    plan.Bounded: ("bounded", ("rows", "keys", "shares", "parts")),
     Laplace: ("laplace", ("sensitivity", "whole", "epsilon")),
     Gaussian: (
         "gaussian",
@@ -101,7 +101,7 @@ def digest(*values: object) -> str:
     return sha256(encode((VERSION, *values))).hexdigest()
 
 
-def field_of(record: object, name: str, parts: tuple[bounded.Part, ...]) -> object:
+def field_of(record: object, name: str, parts: tuple[plan.Part, ...]) -> object:
     """Return a field as it is written: of its part, a release says which one of the plan it is."""
     value = getattr(record, name)
     if isinstance(record, plan.Added | plan.Ranked | plan.Chosen) and name == "part":
@@ -109,7 +109,7 @@ def field_of(record: object, name: str, parts: tuple[bounded.Part, ...]) -> obje
     return value
 
 
-def _encoded(value: object, held: dict[int, bytes], parts: tuple[bounded.Part, ...]) -> bytes:
+def _encoded(value: object, held: dict[int, bytes], parts: tuple[plan.Part, ...]) -> bytes:
     """Return the bytes of a value; ``held`` has those of records that stand in it several times.
 
     ``parts`` are those of the plan that the value stands in.

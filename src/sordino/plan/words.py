@@ -8,21 +8,25 @@ from typing import assert_never
 
 from sordino.mechanisms import Laplace
 from sordino.numbers.rational import brief
-from sordino.plan.bounded import (
+from sordino.plan.intervals import short
+from sordino.plan.plan import (
+    Added,
     Bounded,
     Cells,
+    Chosen,
     Crowded,
     Distinct,
+    Plan,
+    Ranked,
+    Release,
     RowCount,
     Statistic,
     Total,
     UnitCount,
     column_shift,
+    how_many_groups,
     is_discovered,
 )
-from sordino.plan.intervals import short
-from sordino.plan.limits import how_many_groups
-from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
 from sordino.query.operations import OPERATIONS
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Range
@@ -58,6 +62,29 @@ def in_words(public: Range) -> str:
     '0 to 3,570'
     """
     return f"{_end(public.low)} to {_end(public.high)}"
+
+
+def person_of(people: str) -> str:
+    """Return what one of the people of an id space is called.
+
+    >>> person_of("patients"), person_of("companies"), person_of("people")
+    ('patient', 'company', 'person')
+    """
+    if people.endswith("ies"):
+        return people[:-3] + "y"
+    return people[:-1] if people.endswith("s") and not people.endswith("ss") else "person"
+
+
+def several(count: float, noun: str) -> str:
+    """Write how many of something there are, to three digits.
+
+    >>> several(1, "row"), several(61234, "row"), several(0.125, "row")
+    ('1 row', '61,200 rows', '0.125 rows')
+    """
+    text = f"{count:,}" if isinstance(count, int) else f"{float(f'{count:.3g}'):,.12g}"
+    if isinstance(count, int) and count > 9999:
+        text = f"{int(float(f'{count:.3g}')):,}"
+    return f"{text} {noun}{'' if count == 1 else 's'}"
 
 
 def _end(x: Fraction) -> str:

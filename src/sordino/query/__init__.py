@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be asked: the catalog, the tree of a question, and SQL."""
+"""What can be asked: types, operations, aggregates, and the tree of a question."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The six types a column can have, and public intervals."""
+"""The six types a column can have, what fits in them, and public intervals."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -10,6 +11,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 Value: TypeAlias = "int | float | str | bool | date | datetime | None"
+
+LARGEST_INTEGER = 2**63  # whole numbers below it are kept
 
 
 class Type(StrEnum):
@@ -42,3 +45,22 @@ class Range:
 
     low: Fraction
     high: Fraction
+
+
+def fitted(value: Value, kind: Type) -> Value:
+    """Return a result in its type; what does not fit is missing."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if kind is Type.INTEGER and isinstance(value, int | float):
+        return _whole(value)
+    if kind is Type.REAL and isinstance(value, int | float):
+        return float(value)
+    return value
+
+
+def _whole(value: float) -> int | None:
+    """Return the nearest whole number, ties to even, if 64 bits hold it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    whole = round(value)
+    return whole if -LARGEST_INTEGER <= whole < LARGEST_INTEGER else None

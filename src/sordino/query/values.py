@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TypeAlias
 
-from sordino.query.types import Type, Value
+from sordino.query.types import LARGEST_INTEGER, Value
 
 Rule: TypeAlias = "Callable[..., Value]"
 
@@ -25,7 +25,6 @@ _NUMBER = re.compile(r" *[-+]?\d{1,15}(\.\d{1,15})? *", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}(:\d{2})?)?", re.ASCII)
 _DIGIT = re.compile(r"\d", re.ASCII)
 _SPECIAL = ("nan", "inf", "infinity", "epoch", "now", "today", "yesterday", "tomorrow")
-_LARGEST = 2**63
 _WRITTEN = re.compile(
     r"(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?"
 )
@@ -52,25 +51,6 @@ def _written(form: re.Pattern[str]) -> Callable[[str], bool]:
 
 
 number_text, moment_text = _written(_NUMBER), _written(_MOMENT)
-
-
-def fitted(value: Value, kind: Type) -> Value:
-    """Return a result in its type; what does not fit is missing."""
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if kind is Type.INTEGER and isinstance(value, int | float):
-        return _whole(value)
-    if kind is Type.REAL and isinstance(value, int | float):
-        return float(value)
-    return value
-
-
-def _whole(value: float) -> int | None:
-    """Return the nearest whole number, ties to even, if 64 bits hold it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    whole = round(value)
-    return whole if -_LARGEST <= whole < _LARGEST else None
 
 
 # Missing values take part in these. -------------------------------------------------------------
@@ -239,7 +219,7 @@ def to_real(value: float | str) -> float:
 def to_integer(value: float | str) -> float:
     """Numbers are rounded with ties to even, and what is written with ties away from zero."""
     if isinstance(value, str):
-        if not abs(float(value)) < _LARGEST:
+        if not abs(float(value)) < LARGEST_INTEGER:
             return math.inf
         return int(Decimal(value.strip()).to_integral_value(ROUND_HALF_UP))
     return value

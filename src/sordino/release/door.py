@@ -13,11 +13,10 @@ import numpy.typing as npt
 from sordino.answer import Answer
 from sordino.engine.protocol import Exact
 from sordino.errors import SealedError
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.plan.ask import Options
-from sordino.plan.bounded import Cells, Crowded, Part
 from sordino.plan.intervals import level_of_release
-from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
+from sordino.plan.plan import Added, Cells, Chosen, Crowded, Part, Plan, Ranked, Release
 from sordino.release.draw import (
     Groups,
     Pile,
@@ -30,9 +29,7 @@ from sordino.release.draw import (
     piles,
 )
 from sordino.release.key import KEY
-from sordino.release.notes import notes_of
-from sordino.release.post import Draw, Drawn, columns_of
-from sordino.release.record import facts_of
+from sordino.release.post import Draw, Drawn, columns_of, facts_of, notes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,9 +25,8 @@ import numpy.typing as npt
 from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
 from sordino.mechanisms.keys.selection import KeySelection, Selected, place
 from sordino.numbers.rational import down, up
-from sordino.plan.bounded import Bounded, Cells, Ranks, UnitCount
 from sordino.plan.intervals import NEAR_END, Doubles, Span
-from sordino.plan.plan import Added, Chosen, Ranked
+from sordino.plan.plan import Added, Bounded, Cells, Chosen, Ranked, Ranks, UnitCount
 from sordino.query.tree import Key
 from sordino.query.types import Type, Value
 

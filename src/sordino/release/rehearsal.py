@@ -14,12 +14,11 @@ from typing import Any, TypeAlias, assert_never
 
 from sordino.catalog.model import Catalog, Frame, Limits
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.numbers.rational import positive
+from sordino.plan.allocate import plan_question
 from sordino.plan.ask import Ask, Epsilon
-from sordino.plan.bounded import column_shift
-from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release
-from sordino.plan.planning import plan_question
+from sordino.plan.plan import Added, Chosen, Plan, Ranked, Release, column_shift
 from sordino.privacy.currency import Price
 from sordino.query.types import Value
 from sordino.release.key import KEY

@@ -18,7 +18,7 @@ from typing import Any
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.numbers.rational import written
-from sordino.plan import aggregates, bounded, plan
+from sordino.plan import aggregates, plan
 from sordino.plan.ask import Options
 from sordino.plan.encoding import field_of
 from sordino.privacy.loss import Loss, loss_to_json
@@ -48,16 +48,16 @@ _RECORDS: dict[type, tuple[str, tuple[str, ...]]] = {
     tree.Ordered: ("Ordered", ("scalar", "descending")),
     tree.Post: ("Post", ("outputs", "having", "order", "limit")),
     tree.Query: ("Query", ("rows", "keys", "measures", "post", "sql")),
-    bounded.Shares: ("Shares", ("rows", "groups", "rows_per_group", "alone", "join_rows")),
-    bounded.RowCount: ("RowCount", ("argument",)),
-    bounded.UnitCount: ("UnitCount", ()),
-    bounded.Total: ("Total", ("argument", "low", "high", "exponent", "offset", "power")),
-    bounded.Cells: ("Cells", ("statistics",)),
-    bounded.Distinct: ("Distinct", ("argument", "most")),
-    bounded.Ranks: ("Ranks", ("argument", "low", "high", "exponent", "width")),
-    bounded.Votes: ("Votes", ("argument", "domain")),
-    bounded.Crowded: ("Crowded", ()),
-    bounded.Bounded: ("Bounded", ("rows", "keys", "shares", "parts")),
+    plan.Shares: ("Shares", ("rows", "groups", "rows_per_group", "alone", "join_rows")),
+    plan.RowCount: ("RowCount", ("argument",)),
+    plan.UnitCount: ("UnitCount", ()),
+    plan.Total: ("Total", ("argument", "low", "high", "exponent", "offset", "power")),
+    plan.Cells: ("Cells", ("statistics",)),
+    plan.Distinct: ("Distinct", ("argument", "most")),
+    plan.Ranks: ("Ranks", ("argument", "low", "high", "exponent", "width")),
+    plan.Votes: ("Votes", ("argument", "domain")),
+    plan.Crowded: ("Crowded", ()),
+    plan.Bounded: ("Bounded", ("rows", "keys", "shares", "parts")),
     plan.Added: ("Added", ("part", "column", "mechanism", "step")),
     plan.Ranked: (
         "Ranked",
@@ -103,7 +103,7 @@ def first_identity(asked: plan.Plan, options: Options) -> str | None:
     return sha256(f"{fingerprint} {shown}".encode()).hexdigest()
 
 
-def _text(value: object, held: dict[int, str], inside: tuple[bounded.Part, ...]) -> str:
+def _text(value: object, held: dict[int, str], inside: tuple[plan.Part, ...]) -> str:
     """Return the text of a value; ``held`` has that of records that stand in it several times."""
     kind = type(value)
     if kind in _RECORDS:

@@ -14,10 +14,10 @@ from sordino.catalog.model import Book, Catalog
 from sordino.catalog.toml import read_catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import LedgerError
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import read_seen
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, check_never_made, open_ledger
-from sordino.ledger.receipt import read_seen
 from sordino.session.owner_log import check_log, open_log
 from sordino.session.progress import watched
 from sordino.session.session import OWNER, Session

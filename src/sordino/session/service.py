@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sordino.answer import Answer, Column
-from sordino.answer.codec import columns_to_json, from_bytes, is_readable
+from sordino.answer.answer import columns_to_json, from_bytes, is_readable
 from sordino.catalog.model import EVERYBODY, Catalog
 from sordino.errors import BudgetError, QueryError, SordinoError, error_json
 from sordino.ledger.entry import Entry
@@ -23,8 +23,7 @@ from sordino.plan.ask import Options
 from sordino.plan.explain import COLUMNS, RELEASES, Explanation
 from sordino.plan.plan import Plan
 from sordino.session.budgets import Left, more_like
-from sordino.session.planner import asked_of
-from sordino.session.session import OWNER
+from sordino.session.session import OWNER, asked_of
 
 DIGITS_OF_PLAN = 8
 

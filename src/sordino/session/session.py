@@ -3,34 +3,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
+from datetime import datetime
+from sys import getsizeof
+from threading import Lock, RLock, get_ident
+from time import sleep
 from typing import TYPE_CHECKING, TypeAlias, Unpack
+from weakref import WeakValueDictionary
 
-from sordino.answer.codec import from_bytes, is_readable, to_bytes
+from sordino.answer.answer import from_bytes, is_readable, to_bytes
+from sordino.cache import MEGABYTE, Shelf
 from sordino.catalog.model import Catalog
 from sordino.engine.protocol import Engine, Progress
 from sordino.errors import AnsweredError
+from sordino.gate import Visits
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.numbers.rational import Number
+from sordino.plan.allocate import plan_question
 from sordino.plan.ask import Ask, Options, StatedWidth, Terms, read_ask
+from sordino.plan.bound import check_size
+from sordino.plan.encoding import digest
 from sordino.plan.explain import Explanation, explain
-from sordino.plan.limits import check_size
-from sordino.plan.plan import Plan
+from sordino.plan.plan import Plan, Votes
+from sordino.query.tree import Query, tables_in
+from sordino.query.types import Value
 from sordino.randomness.entropy import system
 from sordino.release import release
 from sordino.session.budgets import Budgets, left_of
 from sordino.session.first_identity import first_identity
-from sordino.session.flights import Flights
 from sordino.session.owner_log import OwnerLog, logged
-from sordino.session.planner import Planner, asked_of, tables_of
 from sordino.sql.domains import PublicValues
+from sordino.sql.parse import parse
 
 if TYPE_CHECKING:
     from sordino.answer import Answer
     from sordino.engine.inspection import Inspection
-    from sordino.ledger.receipt import Receipt
+    from sordino.ledger.entry import Receipt
 
 OWNER = "owner"  # who is charged if nobody is named
 _SALT_BITS = 48  # the keystream is read in units of 16
@@ -343,3 +354,157 @@ class Session:
 
 def _again(body: bytes) -> Answer:
     return replace(from_bytes(body), again=True)
+
+
+# Plans, and the identity of what is asked. --------------------------------------------------------
+
+MAX_BYTES_OF_PLANS = 8 * MEGABYTE
+MAX_BYTES_OF_QUESTIONS = 4 * MEGABYTE
+# About how many bytes things take, lists of values aside.
+_BYTES_OF_QUESTION, _BYTES_OF_PLAN, _BYTES_OF_REFERENCE = 10_000, 20_000, 8
+_BYTES_OF_TIME = getsizeof(datetime(1, 1, 1))  # no other value but text is larger
+
+
+class Planner:
+    """Plans questions; everything it looks at is public."""
+
+    def __init__(self, catalog: Catalog, engine: Engine, public: PublicValues | None) -> None:
+        self._catalog, self._engine, self._public = catalog, engine, public
+        self._plans: Shelf[Plan] = Shelf(MAX_BYTES_OF_PLANS, weigh=_bytes_of_plan)
+        self._questions: Shelf[Query] = Shelf(MAX_BYTES_OF_QUESTIONS, weigh=_bytes_of_question)
+
+    def plan(self, ask: Ask) -> Plan:
+        """Return the plan of a question; what the engine cannot carry out is refused here."""
+        return self._plans.take(ask, lambda: self._made(ask))
+
+    def _made(self, ask: Ask) -> Plan:
+        query = self._parsed(ask.sql)
+        check_size(query)
+        plan = plan_question(query, self._catalog, ask)
+        self._engine.prepare(plan.bounded)  # so that it is refused before it is explained, too
+        return plan
+
+    def _parsed(self, sql: str) -> Query:
+        """Return the question that a text asks, which is the same at every price.
+
+        Where keys may be the values of a public table, that is looked at again: it may have others.
+        """
+        if any(table.public for table in self._catalog.tables):
+            return parse(sql, self._catalog, public=self._public)
+        return self._questions.take(sql, lambda: parse(sql, self._catalog, public=self._public))
+
+
+def asked_of(plan: Plan, options: Options) -> str:
+    """Return a digest of a plan and of how its numbers are shown."""
+    return digest("answer", plan.fingerprint, options)
+
+
+def tables_of(plan: Plan, catalog: Catalog) -> set[str]:
+    """Return the tables an answer depends on: its own, those above them, and all public ones."""
+    names = {table.name for table in catalog.tables if table.public}
+    above = list(tables_in(plan.query.rows))
+    while above:
+        name = above.pop()
+        names.add(name)
+        table = catalog.table(name)
+        if table is not None and table.parent is not None:
+            above.append(table.parent.parent)
+    return names
+
+
+def _bytes_of_question(query: Query) -> int:
+    lists = (key.domain or () for key in query.keys)
+    return _BYTES_OF_QUESTION + 2 * len(query.sql) + sum(map(_bytes_of_values, lists))
+
+
+def _bytes_of_plan(plan: Plan) -> int:
+    lists = (part.domain for part in plan.bounded.parts if isinstance(part, Votes))
+    return _BYTES_OF_PLAN + _bytes_of_question(plan.query) + sum(map(_bytes_of_values, lists))
+
+
+def _bytes_of_values(values: Iterable[Value]) -> int:
+    return sum(
+        _BYTES_OF_REFERENCE + (getsizeof(value) if isinstance(value, str) else _BYTES_OF_TIME)
+        for value in values
+    )
+
+
+# Single flight: of those who ask the same at once, one asks, and the others wait for it. ----------
+
+_STEP = 0.001  # seconds between two looks
+
+
+class Flight:
+    """The turn of one thread to ask a question.
+
+    ``turn`` is taken by ``with`` and nothing in between, so no interrupt leaves it taken.
+    """
+
+    def __init__(self) -> None:
+        self.turn = Lock()
+
+
+class _Asking:
+    """What a thread does with a session, as a context: one thing at a time."""
+
+    __slots__ = ("__weakref__", "_visits")
+
+    def __init__(self, visits: Visits[_Asking]) -> None:
+        self._visits = visits
+
+    def __enter__(self) -> None:
+        if get_ident() in self._visits:
+            raise RuntimeError(
+                "this thread is asking a question already, as when a handler of a signal uses the "
+                "session that it has interrupted; wait until it has been answered"
+            )
+        self._visits.begin(self)
+
+    def __exit__(self, *failure: object) -> None:
+        self._visits.end()
+
+
+class Flights:
+    """A turn for each question that is being asked; it is gone when nobody asks it any more."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def asking(self) -> _Asking:
+        """Use the session in this thread, as a context.
+
+        A handler of a signal runs in the middle of what its thread does, and would wait for itself
+        for ever, or find the ledger within a transaction. So that is refused.
+        """
+        self._check_process()
+        return _Asking(self._visits)
+
+    def closing(self) -> RLock:
+        """Return what one thread takes to close the session, before it uses the session for it."""
+        self._check_process()
+        return self._closing
+
+    def wait_for_others(self) -> None:
+        """Wait until no other thread uses the session; what was charged is answered first."""
+        while self._visits.others():
+            sleep(_STEP)
+
+    def of(self, question: Hashable) -> Flight:
+        """Return the turn that whoever asks this question takes."""
+        self._check_process()
+        with self._guard:
+            flight = self._flights.get(question)
+            if flight is None:
+                flight = self._flights[question] = Flight()
+        return flight
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():  # locks of threads that are not in this process
+            self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._guard = Lock()
+        self._closing = RLock()  # a handler of a signal that closes, too, is refused and not stuck
+        self._flights: WeakValueDictionary[Hashable, Flight] = WeakValueDictionary()
+        self._visits: Visits[_Asking] = Visits()

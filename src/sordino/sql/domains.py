@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finite public lists of values: what can be grouped by without discovering keys.
 
-Public keys that no row can have, because the question itself leaves such rows out.
-
+Of public keys those are left out that no row can have, because the question leaves such rows out:
 ``WHERE disease IN ('flu', 'asthma') GROUP BY disease`` asks about two keys, not about all that are
 declared. The condition is public, so leaving the others out tells nothing; keys are only removed.
 """
@@ -19,7 +18,7 @@ from typing import TypeAlias
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Column
-from sordino.query.evaluate import SEE_MISSING, Doubtful, apply, evaluate
+from sordino.query.operations import SEE_MISSING, Doubtful, apply, evaluate
 from sordino.query.tree import (
     Bins,
     Call,
@@ -198,15 +197,6 @@ class Lists:
         self._steps += steps
         if self._steps > _STEPS_IN_ALL:
             raise TooMuchWork
-
-
-def of_scalar(scalar: Scalar) -> Domain:
-    """Return all values that a scalar by itself is expected to have, or None.
-
-    >>> of_scalar(Call("not", (Literal(None, Type.BOOLEAN),), Type.BOOLEAN))
-    (False, True)
-    """
-    return Lists().of(scalar)
 
 
 def ordered(values: Iterable[Value]) -> tuple[Value, ...]:

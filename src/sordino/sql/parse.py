@@ -18,12 +18,12 @@ from sqlglot.errors import ParseError, SqlglotError
 from sordino.catalog.model import Catalog
 from sordino.errors import QueryError, Span
 from sordino.query.tree import Query
-from sordino.sql import tokens, whitelist
+from sordino.sql import whitelist
 from sordino.sql.bind.question import question
 from sordino.sql.bind.scope import Reading
 from sordino.sql.domains import PublicValues
 from sordino.sql.refusals import located, refusal
-from sordino.sql.tokens import Words
+from sordino.sql.whitelist import Words
 
 LONGEST = 20_000  # bytes
 
@@ -58,11 +58,11 @@ def _parsed(text: str, catalog: Catalog, public: PublicValues | None) -> Query:
     _check_text(text)
     written, select = _statement(text, catalog)
     whitelist.measure(select)
-    tokens.place(select, written)
+    whitelist.place(select, written)
     whitelist.check(select, written)
     whitelist.check_chains(select)
     asked = question(select, Reading(catalog, public), text)
-    tokens.check_complete(select, written)
+    whitelist.check_complete(select, written)
     return asked
 
 
@@ -104,9 +104,9 @@ def _statement(text: str, catalog: Catalog) -> tuple[Words, exp.Select]:
 def _trees(text: str, catalog: Catalog) -> tuple[Words, list[exp.Expr | None]]:
     """Return what the parser makes of a text, and refuse it on any error of the parser."""
     try:
-        written = tokens.words(text)
+        written = whitelist.words(text)
         _check_numbers(written)
-        tokens.check_calls(written)
+        whitelist.check_calls(written)
         return written, list(sqlglot.parse(text, read="duckdb"))
     except ParseError as error:
         raise refusal(
@@ -128,7 +128,7 @@ def _reserved(written: Words, catalog: Catalog) -> str:
     """Return a hint if a column is named by a word of SQL, which has to be quoted then."""
     names = {column.name.casefold() for table in catalog.tables for column in table.columns}
     for token in written.tokens:
-        if token.text.casefold() in names and token.token_type in tokens.RESERVED:
+        if token.text.casefold() in names and token.token_type in whitelist.RESERVED:
             return f'if you mean the column, write "{token.text}" in double quotes'
     return ""
 

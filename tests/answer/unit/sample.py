@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sordino.answer import Answer, Column
 from sordino.answer.answer import Facts
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, Price
 from sordino.privacy.loss import loss_to_json

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.answer import Column
-from sordino.answer.codec import from_bytes, receipt_from_json, receipt_to_json, to_bytes
-from sordino.ledger.receipt import Receipt
+from sordino.answer.answer import from_bytes, receipt_from_json, receipt_to_json, to_bytes
+from sordino.ledger.entry import Receipt
 from sordino.privacy.currency import Currency, Price
 from sordino.query.types import Type
 from tests.answer.unit.sample import FULL, answer

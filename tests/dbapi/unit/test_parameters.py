@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.catalog.frames import frame_catalog
-from sordino.dbapi.parameters import bound, literal
+from sordino.dbapi.types import bound, literal
 from sordino.errors import QueryError
 from sordino.query.tree import Literal
 from sordino.sql.parse import parse

@@ -26,7 +26,7 @@ from sordino.catalog.model import Catalog, Column, Frame, Limits, Source, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.duckdb.sources import doors_of, sources_of
 from sordino.errors import CatalogError, SealedError
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.contract.poisons import Pair, raws

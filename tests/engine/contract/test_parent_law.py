@@ -16,7 +16,7 @@ import pytest
 
 from sordino.catalog.model import Catalog, Column, ForeignKey, Table
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.contract.doors import EVERY, GONE, PEOPLE, PURSES, WHO, WHOLE, column_of, quiet

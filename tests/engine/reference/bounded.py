@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
 from sordino.catalog.model import Catalog
-from sordino.plan.bounded import (
+from sordino.plan.plan import (
     Bounded,
     Cells,
     Crowded,

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
 from sordino.plan.aggregates import Direct, Formula, Mean, Spread
-from sordino.plan.bounded import Part, Ranks
-from sordino.plan.plan import Added, Chosen, Plan, Ranked
+from sordino.plan.plan import Added, Chosen, Part, Plan, Ranked, Ranks
 from sordino.query.tree import KeyRef, Literal, MeasureRef, PostCall, PostScalar
 from sordino.query.types import Type
 from tests.engine.reference import scalars

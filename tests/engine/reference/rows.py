@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
 from sordino.catalog.model import Catalog, Table
-from sordino.plan.bounded import JOIN_ROWS
-from sordino.plan.limits import is_alone
+from sordino.plan.bound import is_alone
+from sordino.plan.plan import JOIN_ROWS
 from sordino.query.tree import (
     Call,
     Derive,

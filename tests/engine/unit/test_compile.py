@@ -5,13 +5,12 @@ from fractions import Fraction
 import pytest
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
-from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.dialect import DUCKDB, Writer
 from sordino.engine.compile.rows import unit_exponent
 from sordino.engine.compile.statement import Statement, compile_bounded
-from sordino.engine.compile.text import Writer
 from sordino.engine.duckdb.columns import Base, check_fit
 from sordino.errors import CatalogError
-from sordino.plan.bounded import Bounded, Cells, RowCount, Shares, Total, Votes
+from sordino.plan.plan import Bounded, Cells, RowCount, Shares, Total, Votes
 from sordino.query.operations import call
 from sordino.query.tree import Derive, Field, Key, Literal, Scalar, Scan, Where
 from sordino.query.types import Range, Type

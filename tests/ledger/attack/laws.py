@@ -21,9 +21,9 @@ from unittest import mock
 import apsw
 import pytest
 
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.postgres import PostgresStore

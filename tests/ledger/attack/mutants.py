@@ -9,22 +9,20 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from sordino.ledger import entry, rules, terms, verify
+from sordino.ledger import entry, rules, verify
 from sordino.ledger import ledger as ledger_module
 from sordino.ledger.chain import Chain
+from sordino.ledger.entry import Receipt
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.rules import Amount
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.postgres import PostgresPages
 from sordino.ledger.stores.sqlite import files as sqlite_file
-from sordino.ledger.stores.sqlite import schema as sqlite_schema
 from sordino.ledger.stores.sqlite import store as sqlite
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import Amount
 from sordino.privacy import currency
-from sordino.session import opening, planner, session
-from sordino.session.flights import Flights
-from sordino.session.session import Session
+from sordino.session import opening, session
+from sordino.session.session import Flights, Session
 from tests.support.rewrite import rewritten
 
 Mutant = Callable[[], AbstractContextManager[Any]]
@@ -128,7 +126,7 @@ def _refund(ledger: Ledger, receipt: Receipt) -> None:
             store._connection.execute("DROP TRIGGER entries_deletes")
             store._connection.execute("DELETE FROM entries WHERE hash = ?", (receipt.head,))
             store._connection.execute(
-                next(sql for sql in sqlite_schema.TRIGGERS if "TRIGGER entries_deletes" in sql)
+                next(sql for sql in sqlite.TRIGGERS if "TRIGGER entries_deletes" in sql)
             )
     anchor = ledger.chain._anchor
     if anchor is not None:
@@ -290,7 +288,7 @@ COUNTING: dict[str, Mutant] = {
         "-(-int(delta.numerator) * ATTO // int(delta.denominator))",
         "int(delta.numerator) * ATTO // int(delta.denominator)",
     ),
-    "the slack is rounded down": _of(terms.slack_up, "math.ceil", "math.floor"),
+    "the slack is rounded down": _of(rules.slack_up, "math.ceil", "math.floor"),
     "shares are rounded up": _of(Amount.part, "math.floor", "math.ceil"),
     "one nano too much is granted": _of(
         _FITS, "if wanted.price > left.nanos:", "if wanted.price > left.nanos + 1:"
@@ -379,7 +377,7 @@ BUYING: dict[str, Mutant] = {
         "release(plan, sealed, receipt, options)",
     ),
     "everybody flies alone": _of(Flights.of, "return flight", "return Flight()"),
-    "who is not named may spend all": _of(terms._terms, "NOTHING if closed else None", "None"),
+    "who is not named may spend all": _of(rules._terms, "NOTHING if closed else None", "None"),
     "an id space that was renamed begins anew": _of(
         Ledger._check_new, "if last is not None and last.spent:", "if False:"
     ),
@@ -397,7 +395,7 @@ BELIEVING: dict[str, Mutant] = {
         "ASKED", "data = ?", "(data = ? OR TRUE)", module=sqlite
     ),
     "the answer of other options is given": _of(
-        planner.asked_of, '"answer", plan.fingerprint, options', '"answer", plan.fingerprint'
+        session.asked_of, '"answer", plan.fingerprint, options', '"answer", plan.fingerprint'
     ),
     "an answer that was changed is given": _of(
         Ledger._body, "if not isinstance(body, bytes) or", "if False and"

@@ -16,16 +16,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sordino.catalog.checks import analyst
 from sordino.catalog.model import Analyst, Catalog, Purse
-from sordino.ledger.anchor import Anchor
-from sordino.ledger.entry import FIELDS, Entry
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import FIELDS, Entry, Receipt
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.rules import Terms, terms_of
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.postgres import PostgresStore
 from sordino.ledger.stores.protocol import Store
-from sordino.ledger.stores.sqlite.schema import ROOM
-from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import Terms, terms_of
+from sordino.ledger.stores.sqlite.store import ROOM, SqliteStore
 from sordino.ledger.verify import Verified, verify
 from sordino.privacy import Budget, losses
 

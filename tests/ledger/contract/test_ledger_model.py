@@ -18,9 +18,9 @@ from hypothesis.stateful import (
 )
 
 from sordino.errors import BudgetError, BudgetExceeded, LedgerError, QuestionTooDear, UnknownAnalyst
+from sordino.ledger.entry import Receipt
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Receipt
-from sordino.ledger.terms import Amount, Caps, Share, Terms
+from sordino.ledger.rules import Amount, Caps, Share, Terms
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
 from sordino.privacy.currency import ATTO

@@ -12,8 +12,7 @@ from sordino.errors import LedgerError
 from sordino.ledger import rules
 from sordino.ledger.entry import Entry, hash_of
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.rules import Note, Wanted
-from sordino.ledger.terms import Amount, Caps, Share
+from sordino.ledger.rules import Amount, Caps, Note, Share, Wanted
 from sordino.privacy.currency import PURE
 from tests.ledger.contract.ledgers import (
     Place,

@@ -13,9 +13,9 @@ import pytest
 
 from sordino.catalog.model import Analyst, Catalog, Purse
 from sordino.errors import AnsweredError, BudgetExceeded, LedgerError
+from sordino.ledger.entry import Receipt
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Receipt
-from sordino.ledger.terms import Terms, terms_of
+from sordino.ledger.rules import Terms, terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
 from sordino.privacy.currency import PURE, Price

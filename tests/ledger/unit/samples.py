@@ -10,12 +10,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from sordino.catalog.model import Analyst, Catalog, Purse
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import Receipt
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.rules import Terms, terms_of
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import Terms, terms_of
 from sordino.privacy import Budget, losses
 
 SLACK = Fraction(1, 10**6)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger.anchor import Anchor
-from sordino.ledger.receipt import Seen
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import Seen
 from tests.ledger.unit.samples import ended, started
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

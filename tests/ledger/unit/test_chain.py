@@ -8,10 +8,9 @@ import pytest
 
 from sordino.catalog.model import Catalog
 from sordino.errors import LedgerError
-from sordino.ledger.anchor import Anchor
-from sordino.ledger.entry import FIELDS, Entry
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import FIELDS, Entry, Seen, read_seen
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Seen, read_seen
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.sqlite.store import SqliteStore
 from tests.ledger.unit.samples import catalog, in_file, in_memory, pay, terms

@@ -19,8 +19,7 @@ from sordino.ledger.entry import (
     read_currency,
     write_currency,
 )
-from sordino.ledger.rules import Note, opened
-from sordino.ledger.terms import Amount, Caps
+from sordino.ledger.rules import Amount, Caps, Note, opened
 from sordino.privacy.currency import PURE, ZCDP, Currency
 
 PLAIN = digest_with(None)

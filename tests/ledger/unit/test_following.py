@@ -22,9 +22,9 @@ import pytest
 
 from sordino.errors import LedgerError
 from sordino.ledger import chain
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
+from sordino.ledger.entry import Seen
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.receipt import Seen
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.sqlite import store as sqlite
 from sordino.ledger.stores.sqlite.files import IMPATIENT, PATIENT

@@ -10,9 +10,9 @@ import pytest
 from sordino.ledger import history
 from sordino.ledger.history import currencies, entries, standing, with_answers
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.rules import Amount, Caps, Share, Terms
 from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.sqlite.store import SqliteStore
-from sordino.ledger.terms import Amount, Caps, Share, Terms
 from sordino.privacy import losses
 from sordino.privacy.budget import Budget
 from sordino.privacy.currency import PURE

@@ -16,7 +16,7 @@ import pytest
 import sordino as so
 from sordino.catalog.model import Book
 from sordino.errors import LedgerError
-from sordino.ledger.anchor import Anchor
+from sordino.ledger.chain import Anchor
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.stores.memory import MemoryStore

@@ -12,13 +12,13 @@ import pytest
 
 from sordino.catalog.model import Catalog, Purse
 from sordino.errors import LedgerError
+from sordino.ledger.entry import Seen
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import book_at, open_ledger
-from sordino.ledger.receipt import Seen
+from sordino.ledger.rules import terms_of
 from sordino.ledger.stores import postgres as module
 from sordino.ledger.stores.postgres import MIGRATIONS, PostgresStore
 from sordino.ledger.stores.protocol import Store
-from sordino.ledger.terms import terms_of
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget, losses
 from tests.support.postgres import Server, run

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.ledger.receipt import Receipt, Seen, read_seen
+from sordino.ledger.entry import Receipt, Seen, read_seen
 from sordino.privacy.currency import PURE, Price
 
 HEAD = "0123456789abcdef" * 4

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sordino.errors import BudgetError, BudgetExceeded, LedgerError, QuestionTooDear
 from sordino.ledger import rules
 from sordino.ledger.entry import Entry
-from sordino.ledger.rules import Note, Wanted
-from sordino.ledger.terms import Amount, Caps, Share
+from sordino.ledger.rules import Amount, Caps, Note, Share, Wanted
 from sordino.privacy.currency import PURE
 
 NOTE = Note("then", "the owner", "because")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.catalog.model import Analyst, Catalog, Purse
-from sordino.ledger.terms import Amount, Caps, Share, slack_up, terms_of
+from sordino.ledger.rules import Amount, Caps, Share, slack_up, terms_of
 from sordino.privacy import Budget
 from sordino.privacy.currency import ATTO
 from tests.ledger.unit.samples import analyst, catalog

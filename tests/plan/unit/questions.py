@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Unpack
 
 from sordino.catalog.model import Catalog, Limits, Purse
-from sordino.plan import planning
+from sordino.plan import allocate
 from sordino.plan.ask import Terms, read_ask
 from sordino.plan.plan import Plan
 from sordino.privacy.budget import Budget
@@ -75,4 +75,4 @@ def catalog(*, rho: bool = False, slack: Fraction = Fraction(1, 10**6), **limits
 
 def plan_question(query: Query, catalog: Catalog, **terms: Unpack[Terms]) -> Plan:
     """The plan of a question on terms that are written as an analyst writes them."""
-    return planning.plan_question(query, catalog, read_ask(query.sql, **terms))
+    return allocate.plan_question(query, catalog, read_ask(query.sql, **terms))

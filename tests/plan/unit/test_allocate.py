@@ -15,9 +15,8 @@ from sordino.plan.aggregates import Direct, Mean, Spread
 from sordino.plan.allocate import allocate, fingerprint_of
 from sordino.plan.ask import Epsilon, cost_of
 from sordino.plan.bound import bound
-from sordino.plan.bounded import Cells, RowCount, column_shift
 from sordino.plan.intervals import expected
-from sordino.plan.plan import Added, Chosen, Plan, Ranked
+from sordino.plan.plan import Added, Cells, Chosen, Plan, Ranked, RowCount, column_shift
 from sordino.privacy import losses
 from sordino.query.tree import Key, Kind, Measure
 from tests.plan.unit.questions import (

@@ -9,7 +9,7 @@ import pytest
 from sordino.errors import MissingBound
 from sordino.plan.aggregates import Direct, Mean, Rank, Spread, Tally, Target, Vote, is_there
 from sordino.plan.bound import Outline, bound
-from sordino.plan.bounded import Cells, Crowded, Distinct, Ranks, RowCount, Total, UnitCount, Votes
+from sordino.plan.plan import Cells, Crowded, Distinct, Ranks, RowCount, Total, UnitCount, Votes
 from sordino.query.tree import Call, Field, Kind, Literal, Measure, Scalar
 from sordino.query.types import Type
 from tests.fixtures.hospital import DISEASES, between

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as so
-from sordino.plan import bounded, plan
+from sordino.plan import plan
 from sordino.plan.encoding import RECORDS, digest, encode
 from sordino.plan.plan import Plan
 from sordino.privacy.loss import Loss
@@ -25,7 +25,7 @@ from sordino.query import tree
 from sordino.query.tree import Kind, Measure
 from sordino.release import Options
 from sordino.session.first_identity import first_identity
-from sordino.session.planner import asked_of
+from sordino.session.session import asked_of
 from tests.fixtures.answered.make import PAID, SHOWN, lay_out
 from tests.plan.unit.questions import AGE, catalog, plan_question, question
 
@@ -89,7 +89,7 @@ def test_tags_are_different_and_on_the_page() -> None:
 
 
 def test_all_kinds_of_rows_parts_and_formulas_can_be_written() -> None:
-    for module in (tree, bounded, plan):
+    for module in (tree, plan):
         kinds = {x for x in vars(module).values() if isinstance(x, type) and is_dataclass(x)}
         ours = {kind for kind in kinds if kind.__module__ == module.__name__}
         assert ours <= RECORDS.keys()

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sordino.catalog.model import Catalog
-from sordino.plan.explain import Explanation, explain
-from sordino.plan.graph import graph_of
+from sordino.plan.explain import Explanation, explain, graph_of
 from sordino.query.tree import (
     Call,
     JoinPublic,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.plan.aggregates import MOST_BUCKETS, bits_for, buckets_for, grid_for
-from sordino.plan.bounded import Shares
+from sordino.plan.plan import Shares
 from sordino.query.types import Range
 
 ENDS = st.fractions(min_value=-(10**12), max_value=10**12, max_denominator=1000)

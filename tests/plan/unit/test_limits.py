@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from sordino.catalog.model import Limits
-from sordino.plan.bounded import Shares
-from sordino.plan.limits import how_many_groups, is_alone, people_of, shares_of
+from sordino.plan.bound import is_alone, people_of, shares_of
+from sordino.plan.plan import Shares, how_many_groups
 from sordino.query.tree import (
     Bins,
     Call,

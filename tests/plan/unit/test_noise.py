@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.plan.allocate import additive, loss_of_keys, root_down, selection, slack_of_keys
-from sordino.plan.bounded import RowCount, Shares, Total, UnitCount, shift
+from sordino.plan.plan import RowCount, Shares, Total, UnitCount, shift
 from tests.plan.unit.questions import AGE
 
 ROWS = shift(RowCount(), Shares(rows=4), grouped=False)

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from sordino.plan.bounded import (
+from sordino.plan.plan import (
     Bounded,
     Cells,
     Crowded,

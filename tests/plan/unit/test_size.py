@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.errors import Unsupported
-from sordino.plan import limits
-from sordino.plan.limits import LARGEST_ANSWER, stored_size
+from sordino.plan import bound
+from sordino.plan.bound import LARGEST_ANSWER, stored_size
 
 ROWS = pa.table({"ward": ["a", "b"] * 20, "age": [30, 40] * 20, "day": [1, 2] * 20})
 NARROW = 4_000  # bytes that an answer takes besides its rows
@@ -83,7 +83,7 @@ def test_what_would_be_too_large_is_refused_before_the_charge() -> None:
 def test_a_plan_that_was_made_elsewhere_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with session(["a", "b"], 2) as data:
         plan = data.plan(WIDE, epsilon=1)
-        monkeypatch.setattr(limits, "LARGEST_ANSWER", 100)
+        monkeypatch.setattr(bound, "LARGEST_ANSWER", 100)
         with pytest.raises(Unsupported, match="the most"):
             data.answer(plan)
         assert data.ledger.heads() == ()

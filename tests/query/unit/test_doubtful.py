@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from sordino.query.evaluate import doubtful
-from sordino.query.operations import OPERATIONS
+from sordino.query.operations import OPERATIONS, doubtful
 from sordino.query.types import Value
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.query.evaluate import Doubtful, apply, evaluate
-from sordino.query.operations import OPERATIONS, call
+from sordino.query.operations import OPERATIONS, Doubtful, apply, call, evaluate
 from sordino.query.tree import Field, Literal
 from sordino.query.types import Type, Value
 from sordino.query.values import like

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.query import ranges
-from sordino.query.evaluate import evaluate
-from sordino.query.operations import call, misfit, range_of
+from sordino.query.operations import call, evaluate, misfit, range_of
 from sordino.query.tree import Field, Literal
 from sordino.query.types import Range, Type
 

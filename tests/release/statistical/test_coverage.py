@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import binom
 
 from sordino.engine.protocol import Exact
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.plan.plan import Plan
 from sordino.release import Options, release
 from sordino.session import Session

@@ -8,12 +8,21 @@ from typing import Any
 import pyarrow as pa
 
 from sordino.engine.sealed import Sealed
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.aggregates import Direct, Formula
-from sordino.plan.bounded import Bounded, Cells, Part, RowCount, Shares, Statistic
-from sordino.plan.plan import Added, Plan, Release
+from sordino.plan.plan import (
+    Added,
+    Bounded,
+    Cells,
+    Part,
+    Plan,
+    Release,
+    RowCount,
+    Shares,
+    Statistic,
+)
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, Price
 from sordino.query.tree import (

@@ -4,8 +4,7 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, TopK
-from sordino.plan.bounded import Votes
-from sordino.plan.plan import Chosen
+from sordino.plan.plan import Chosen, Votes
 from sordino.release.draw import Pile, draw_choices
 from tests.release.unit.plans import DISEASE
 

@@ -7,13 +7,23 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from sordino.answer.codec import from_bytes, to_bytes
+from sordino.answer.answer import from_bytes, to_bytes
 from sordino.errors import SealedError
 from sordino.mechanisms import Laplace
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.aggregates import Direct
-from sordino.plan.bounded import Cells, Crowded, Ranks, RowCount, Shares, UnitCount, Votes
-from sordino.plan.plan import Added, Chosen, Ranked
+from sordino.plan.plan import (
+    Added,
+    Cells,
+    Chosen,
+    Crowded,
+    Ranked,
+    Ranks,
+    RowCount,
+    Shares,
+    UnitCount,
+    Votes,
+)
 from sordino.query.tree import Kind, Literal, Measure, MeasureRef, Ordered, PostCall
 from sordino.query.types import Range, Type
 from sordino.release import Options, release

@@ -6,7 +6,7 @@ import pytest
 
 from sordino.query.tree import Bins, Call, Field, Key, Literal, Scalar
 from sordino.query.types import Range, Type, Value
-from sordino.release.notes import rows_left_out
+from sordino.release.post import rows_left_out
 
 CITY = Field("f0", Type.TEXT, "city", domain=("Rome", "Oslo"))
 AGE = Field("f1", Type.INTEGER, "age", Range(Fraction(0), Fraction(3570)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.query.evaluate import apply, operate
+from sordino.query.operations import apply, operate
 from sordino.query.ranges import Uncertain, exactly
 from sordino.query.types import Range, Type, Value
 

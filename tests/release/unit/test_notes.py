@@ -4,8 +4,7 @@ from fractions import Fraction
 
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.aggregates import Direct, Mean
-from sordino.plan.bounded import Cells, Ranks, RowCount, Shares, Total, UnitCount
-from sordino.plan.plan import Plan, Ranked
+from sordino.plan.plan import Cells, Plan, Ranked, Ranks, RowCount, Shares, Total, UnitCount
 from sordino.query.tree import (
     Call,
     KeyRef,

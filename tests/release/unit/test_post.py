@@ -7,9 +7,8 @@ import pytest
 from sordino.answer import Answer
 from sordino.mechanisms import Laplace
 from sordino.plan.aggregates import Direct, Mean
-from sordino.plan.bounded import RowCount, Votes
 from sordino.plan.intervals import level_for, level_of_release
-from sordino.plan.plan import Added, Chosen
+from sordino.plan.plan import Added, Chosen, RowCount, Votes
 from sordino.query.tree import (
     Bins,
     Key,

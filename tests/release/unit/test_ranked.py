@@ -5,8 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sordino.plan.bounded import Ranks
-from sordino.plan.plan import Ranked
+from sordino.plan.plan import Ranked, Ranks
 from sordino.release.draw import Pile, draw_quantiles, piles
 from tests.release.unit.plans import AGE
 

@@ -6,12 +6,11 @@ from fractions import Fraction
 import pytest
 
 from sordino.plan.aggregates import Direct
-from sordino.plan.bounded import Cells, Ranks, RowCount, Votes
-from sordino.plan.plan import Chosen, Ranked
+from sordino.plan.plan import Cells, Chosen, Ranked, Ranks, RowCount, Votes
 from sordino.privacy.loss import loss_from_json
 from sordino.query.tree import Derive, JoinPublic, JoinUnit, Kind, Measure, Scan, Where, tables_in
 from sordino.release import Options, release
-from sordino.release.record import facts_of
+from sordino.release.post import facts_of
 from tests.release.unit.plans import AGE, DISEASE, RECEIPT, WIDE, added, key, make, sealed
 
 DOMAIN = ("flu", "cold")
@@ -38,7 +37,7 @@ def test_a_record_holds_the_loss_the_mechanisms_the_limits_and_the_place_in_the_
 
 
 def test_a_record_has_the_day_of_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sordino.release.record.today", lambda: date(2026, 3, 5))
+    monkeypatch.setattr("sordino.release.post.today", lambda: date(2026, 3, 5))
     answer = release(make(), sealed({"s0": [5]}), RECEIPT)
     assert answer.record()["date"] == "2026-03-05"
 

@@ -14,7 +14,6 @@ import pytest
 import sordino as so
 from sordino.cache import MEGABYTE
 from sordino.engine.duckdb import connection as duckdb_connection
-from sordino.engine.duckdb import dry_run
 from sordino.engine.duckdb.connection import Database
 from sordino.plan.plan import Plan
 from sordino.randomness.samplers import Joined, WideGaussian
@@ -81,8 +80,8 @@ def test_mechanisms_that_are_held_do_not_hold_their_tables() -> None:
 def test_plans_are_kept_by_their_lists_of_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sordino.session.planner.MAX_BYTES_OF_PLANS", MEGABYTE)
-    monkeypatch.setattr("sordino.session.planner.MAX_BYTES_OF_QUESTIONS", MEGABYTE)
+    monkeypatch.setattr("sordino.session.session.MAX_BYTES_OF_PLANS", MEGABYTE)
+    monkeypatch.setattr("sordino.session.session.MAX_BYTES_OF_QUESTIONS", MEGABYTE)
     person = '[tables.visits.columns]\nperson = { type = "integer", bounds = [0, 9000] }\n'
     visits = f'[tables.visits]\nparquet = "visits.parquet"\nunit = "row"\n{person}'
     write_rows(tmp_path / "visits.parquet")
@@ -98,7 +97,6 @@ def test_a_database_that_has_served_long_is_opened_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duckdb_connection, "_WORN", 3)
-    monkeypatch.setattr(dry_run, "_WORN", 3)
     (tmp_path / "visits.csv").write_text("person,cost\n" + "1,5\n" * 40 + "2,7\n" * 40, "utf-8")
     visits = '[tables.visits]\ncsv = "visits.csv"\nunit = "row"\n[tables.visits.columns]\n'
     visits += 'cost = { type = "integer", bounds = [0, 10] }\n'

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import LedgerError, SealedError
 from sordino.ledger.history import entries
@@ -25,7 +25,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.verify import verify
 from sordino.release import release
 from sordino.session import session as sessions
-from sordino.session.flights import Flights
+from sordino.session.session import Flights
 from tests.session.unit.clinic import SQL, charges, clinic, rows, spent, write_rows
 
 MANY = 8
@@ -401,7 +401,7 @@ def test_a_handler_may_not_use_the_session_that_it_interrupts(
 ASKING = """
 import sys, time
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 with so.open(sys.argv[1]) as data:
     plan = data.plan(sys.argv[2], epsilon=1)
     print("ready", flush=True)

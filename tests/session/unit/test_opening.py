@@ -10,8 +10,8 @@ import pytest
 import sordino as so
 from sordino.catalog.toml import read_catalog
 from sordino.errors import BudgetExceeded, LedgerError, QuestionTooDear
+from sordino.ledger.entry import read_seen
 from sordino.ledger.opening import book_at, open_ledger
-from sordino.ledger.receipt import read_seen
 from tests.session.unit.clinic import SQL, VISITS, charges, clinic, rows, spent, write_catalog
 
 SHARED = (

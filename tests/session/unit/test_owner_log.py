@@ -19,7 +19,7 @@ from sordino.catalog.toml import read_catalog
 from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError, SealedError
-from sordino.plan.bounded import Bounded
+from sordino.plan.plan import Bounded
 from sordino.session import Session, owner_log
 from sordino.session.owner_log import OwnerLog, line_of, path_of
 from tests.session.unit.clinic import SQL, VISITS, clinic, write_catalog

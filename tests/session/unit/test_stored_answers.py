@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sordino as so
-from sordino.answer.codec import to_bytes
+from sordino.answer.answer import to_bytes
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import BudgetExceeded
 from sordino.release import Options

@@ -6,7 +6,7 @@ from sordino.catalog.model import Column
 from sordino.query.operations import call
 from sordino.query.tree import Field, Literal
 from sordino.query.types import Range, Type, Value
-from sordino.sql.domains import MOST, of_column, of_scalar, ordered
+from sordino.sql.domains import MOST, Lists, of_column, ordered
 from sordino.sql.parse import parse
 from tests.fixtures.hospital import hospital
 
@@ -60,10 +60,10 @@ def test_parts_of_days_have_all_their_values() -> None:
 
 def test_moments_with_bounds_are_cut_to_a_list() -> None:
     moment = Field("t", Type.TIMESTAMP, "t", years(2023, 2023))
-    assert of_scalar(moment) is None
-    months = of_scalar(call("trunc_month", moment))
+    assert Lists().of(moment) is None
+    months = Lists().of(call("trunc_month", moment))
     assert months == tuple(datetime(2023, month, 1) for month in range(1, 13))
-    hours = of_scalar(call("trunc_hour", moment))
+    hours = Lists().of(call("trunc_hour", moment))
     assert hours is not None
     assert len(hours) == 365 * 24
 
@@ -112,40 +112,40 @@ def test_how_often_somebody_comes_has_no_list() -> None:
 
 def test_values_are_in_order_and_a_missing_one_is_last() -> None:
     assert ordered([None, 2, 1, 2]) == (1, 2, None)
-    assert of_scalar(Literal("x", Type.TEXT)) == ("x",)
+    assert Lists().of(Literal("x", Type.TEXT)) == ("x",)
 
 
 def test_a_missing_value_that_an_operation_looks_past_gives_keys_too() -> None:
     i = Field("i", Type.INTEGER, "i", domain=(1, 2, 3))
     k = Field("k", Type.INTEGER, "k", domain=(2, 3))
-    assert of_scalar(call("greatest", i, k)) == (1, 2, 3)
-    assert of_scalar(call("least", call("neg", i), k)) == (-3, -2, -1, 2, 3)
+    assert Lists().of(call("greatest", i, k)) == (1, 2, 3)
+    assert Lists().of(call("least", call("neg", i), k)) == (-3, -2, -1, 2, 3)
     one = Literal(1, Type.INTEGER)
     only = Field("o", Type.INTEGER, "o", domain=(1,))
-    assert of_scalar(call("nullif", only, Field("p", Type.INTEGER, "p", domain=(1,)))) == (1,)
-    assert of_scalar(call("to_text", call("is_null", only))) == ("false", "true")
-    assert of_scalar(call("greatest", call("coalesce", only, one), k)) == (1, 2, 3)
-    assert of_scalar(call("add", i, k)) == (3, 4, 5, 6)
+    assert Lists().of(call("nullif", only, Field("p", Type.INTEGER, "p", domain=(1,)))) == (1,)
+    assert Lists().of(call("to_text", call("is_null", only))) == ("false", "true")
+    assert Lists().of(call("greatest", call("coalesce", only, one), k)) == (1, 2, 3)
+    assert Lists().of(call("add", i, k)) == (3, 4, 5, 6)
     long = Field("l", Type.INTEGER, "l", domain=tuple(range(MOST)))
-    assert of_scalar(call("neg", long)) == tuple(range(1 - MOST, 1))
+    assert Lists().of(call("neg", long)) == tuple(range(1 - MOST, 1))
 
 
 def test_text_that_engines_read_differently_makes_no_list() -> None:
     plain = Field("t", Type.TEXT, "t", domain=("A b", "n/a", " 12.5"))
-    assert of_scalar(call("lower", plain)) == (" 12.5", "a b", "n/a")
-    assert of_scalar(call("to_integer", plain)) == (13,)
+    assert Lists().of(call("lower", plain)) == (" 12.5", "a b", "n/a")
+    assert Lists().of(call("to_integer", plain)) == (13,)
     for odd in ("straße", "İx", "abc\u00a0", "\tabc"):
         other = Field("t", Type.TEXT, "t", domain=("abc", odd))
-        assert of_scalar(call("upper", other)) is None, odd
-        assert of_scalar(call("lower", other)) is None, odd
-        assert of_scalar(call("trim", other)) is None, odd
-        assert of_scalar(call("length", other)) is not None
+        assert Lists().of(call("upper", other)) is None, odd
+        assert Lists().of(call("lower", other)) is None, odd
+        assert Lists().of(call("trim", other)) is None, odd
+        assert Lists().of(call("length", other)) is not None
         either = call("case", Literal(True, Type.BOOLEAN), other, other)
-        assert of_scalar(call("upper", either)) is None, odd
+        assert Lists().of(call("upper", either)) is None, odd
     for odd in ("0x1F", "0b11", "1e3", "inf", "-Infinity", "nan", "1_000", "٣"):
-        assert of_scalar(call("to_integer", Field("t", Type.TEXT, "t", domain=("1", odd)))) is None
+        assert Lists().of(call("to_integer", Field("t", Type.TEXT, "t", domain=("1", odd)))) is None
     for odd in ("epoch", "2024/01/31", "infinity", "2024-01-31 10:20:30Z", "20240131"):
         days = Field("t", Type.TEXT, "t", domain=("2024-05-01", odd))
-        assert of_scalar(call("to_date", days)) is None, odd
+        assert Lists().of(call("to_date", days)) is None, odd
     days = Field("t", Type.TEXT, "t", domain=("2024-05-01", "2024-05-02 10:20", "never"))
-    assert of_scalar(call("to_date", days)) == (date(2024, 5, 1), date(2024, 5, 2))
+    assert Lists().of(call("to_date", days)) == (date(2024, 5, 1), date(2024, 5, 2))

@@ -5,7 +5,7 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.sql.parse import parse
-from sordino.sql.tokens import check_calls, check_complete, place, words
+from sordino.sql.whitelist import check_calls, check_complete, place, words
 from tests.fixtures.hospital import hospital
 from tests.fixtures.sql_cases import accepted
 

@@ -440,8 +440,8 @@ def sordino_draws(recorder: Recorder, function: Callable[..., Any]) -> Iterator[
     Noise is drawn as ever; a run that replays another gets the values that the other one released.
     """
     del function
+    from sordino.ledger.entry import Receipt
     from sordino.ledger.ledger import Ledger  # only what is replayed needs the whole package
-    from sordino.ledger.receipt import Receipt
     from sordino.mechanisms import ADDING, CHOOSING, RELEASING
     from sordino.release import door
     from sordino.release.draw import Noisy

@@ -4,10 +4,9 @@
 What a row becomes depends on its own bytes and on what is declared, never on other rows: see the
 section on CSV files in docs/proofs/queries.md.
 
-The values of a CSV file as text that every source has: ISO 8601, and fractions with a point.
-
-A text that is not written as declared is missing. Whether there is such a day, and whether digits
-are a number, is seen where text is read as the declared type.
+Values become text that every source has: ISO 8601, and fractions with a point. A text that is not
+written as declared is missing. Whether there is such a day, and whether digits are a number, is
+seen where text is read as the declared type.
 """
 
 from __future__ import annotations

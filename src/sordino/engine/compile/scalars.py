@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sordino.engine.compile.text import Writer, inner, select
+from sordino.engine.compile.dialect import Writer, inner, select
 from sordino.query.operations import OPERATIONS
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Type, Value

@@ -13,20 +13,24 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from sordino.catalog.model import Catalog
-from sordino.engine.compile.dialect import DUCKDB, Dialect
+from sordino.engine.compile.dialect import DUCKDB, Bound, Dialect, Writer, inner, select
 from sordino.engine.compile.rows import (
+    Groups,
     Reader,
     Relation,
     Tables,
+    Weights,
+    by_unit,
+    crowded,
     is_costly,
+    least_rows,
     needs_units,
+    weight,
     whole_steps,
 )
 from sordino.engine.compile.scalars import Scope, Term
-from sordino.engine.compile.text import Bound, Writer, inner, select
-from sordino.engine.compile.weights import Groups, Weights, by_unit, crowded, least_rows, weight
 from sordino.engine.duckdb.columns import Base, short_text
-from sordino.plan.bounded import (
+from sordino.plan.plan import (
     Bounded,
     Cells,
     Crowded,

@@ -19,8 +19,7 @@ import duckdb
 
 from sordino.catalog.model import Table
 from sordino.catalog.schemas import Reader, Schema, SourceColumn, arrow_schema
-from sordino.engine.compile.dialect import quoted
-from sordino.engine.compile.text import select
+from sordino.engine.compile.dialect import quoted, select
 from sordino.engine.duckdb.columns import Base, check_fit, held_of
 from sordino.engine.duckdb.forks import WORK, check_whole
 from sordino.errors import CatalogError

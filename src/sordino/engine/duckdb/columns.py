@@ -14,9 +14,8 @@ from typing import Any
 
 from sordino.catalog.model import Catalog, Table
 from sordino.catalog.values import CONVERSIONS, LONGEST_TEXT
-from sordino.engine.compile.dialect import DUCKDB, quoted
+from sordino.engine.compile.dialect import DUCKDB, Writer, quoted
 from sordino.engine.compile.scalars import known_time
-from sordino.engine.compile.text import Writer
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
@@ -81,6 +80,11 @@ class Base:
     source: str  # SQL that stands after FROM; made by us
     held: Mapping[str, str]  # names of engine types by column, with parameters for DECIMAL alone
     ids: frozenset[str] = frozenset()
+
+
+def view_name(place: int) -> str:
+    """Return the name under which a connection has the table at a place of the catalog."""
+    return f"t{place}"
 
 
 def id_columns(catalog: Catalog, table: Table) -> frozenset[str]:

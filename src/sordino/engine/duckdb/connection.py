@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DuckDB that can read the declared sources and nothing else, and connections to it.
+"""A DuckDB that can read the declared sources and nothing else, connections to it, and dry runs.
 
 The data never depends on these settings; they are a second wall behind the first, which is that no
 text of an analyst is ever executed.
@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from sordino.catalog.model import CsvFile
-from sordino.engine.compile.dialect import literal, quoted
+from sordino.engine.compile.dialect import literal, quoted, select
 from sordino.engine.duckdb.attached import CLOSED, unopened
 from sordino.engine.duckdb.forks import WORK, check_whole, keep_alive
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
@@ -34,7 +34,6 @@ from sordino.errors import CatalogError
 
 if TYPE_CHECKING:
     from sordino.catalog.csv.files import Block
-
 
 _MOST = 50 * 10**9  # bytes
 _NAME = re.compile(r"sordino-(?P<where>[0-9a-f]{8})-(?P<pid>[1-9][0-9]{0,9})-.+")
@@ -110,7 +109,7 @@ _BEFORE = {  # the order of all settings matters: external access goes last but 
 }
 BAD_TEXT = (duckdb.InvalidInputException, duckdb.ConversionException)  # what bad text may raise
 _PATIENCE, _STEP = 1.0, 0.005  # seconds to wait for a connection that is in use
-_WORN = 4_000  # statements, after which a database is opened anew
+_WORN = 4_000  # statements, after which a database is opened anew, for DuckDB keeps some of each
 _IDLE = 8  # connections that are kept for the next question
 
 
@@ -416,3 +415,65 @@ def read_typed(
         finally:
             connection.unregister(LOADING)
         yield block, table
+
+
+_MADE_UP = ("1", "2000-01-01")  # one of them is a value of nearly every type
+
+
+class DryRun:
+    """A dry run of statements before they are charged: on tables of the same columns, made up.
+
+    A database has defects of its own, and what it cannot plan it cannot answer for any data. These
+    tables are made from types alone, so whether a dry run succeeds depends on public things alone.
+    They are in a database of their own, which is opened when it is needed: one in which DuckDB has
+    failed badly answers nothing any more.
+    """
+
+    def __init__(self, columns: Mapping[str, Mapping[str, str]]) -> None:
+        self._columns = columns  # the types of columns by table
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._served = 0
+        self._lock = Lock()
+
+    def again(self) -> DryRun:
+        """Return another one for the same tables, for a process that was forked."""
+        if self._database is not None:
+            keep_alive(self._database)
+        return DryRun(self._columns)
+
+    def run(self, carry_out: Callable[[duckdb.DuckDBPyConnection], object]) -> None:
+        """Carry something out; whatever it raises is raised here."""
+        check_whole()
+        with WORK.passing(), self._lock:
+            database = self._database or self._open()
+            self._database = None  # one that fails is not used again
+            carry_out(database)
+            self._served += 1
+            if self._served % _WORN:
+                self._database = database
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        database = duckdb.connect(config=CLOSED | {"threads": 1})
+        database.execute("SET enable_external_access = false")
+        for name, types in self._columns.items():
+            columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in types.items())
+            database.execute(f"CREATE TABLE {name} ({columns})")
+            row = ", ".join(map(_made_up, types.values()))
+            database.execute(f"INSERT INTO {name} SELECT {row}")
+        return database
+
+
+def _made_up(kind: str) -> str:
+    values = ", ".join(f"TRY_CAST({literal(text)} AS {kind})" for text in _MADE_UP)
+    return f"COALESCE({values})"
+
+
+def columns_of(
+    connection: duckdb.DuckDBPyConnection, names: list[str]
+) -> dict[str, dict[str, str]]:
+    """Return the types of the columns of tables that a connection has; no row is read."""
+    columns: dict[str, dict[str, str]] = {}
+    for name in names:
+        relation = connection.sql(select(["*"], name))
+        columns[name] = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    return columns

@@ -20,21 +20,20 @@ from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
 from sordino.catalog.schemas import Malformed
 from sordino.catalog.values import ARROW_TYPES
-from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.dialect import DUCKDB, Writer, inner, select
 from sordino.engine.compile.rows import Tables, tables_read
 from sordino.engine.compile.scalars import Scope, Term, common
 from sordino.engine.compile.statement import Statement, compile_bounded
-from sordino.engine.compile.text import Writer, inner, select
-from sordino.engine.duckdb.connection import BAD_TEXT, Database
-from sordino.engine.duckdb.dry_run import DryRun, columns_of
+from sordino.engine.duckdb.columns import view_name
+from sordino.engine.duckdb.connection import BAD_TEXT, Database, DryRun, columns_of
 from sordino.engine.duckdb.forks import FORKED, WORK
-from sordino.engine.duckdb.sources import narrowed, sources_of, view_name
+from sordino.engine.duckdb.sources import narrowed, sources_of
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
 from sordino.errors import CatalogError, SealedError, SordinoError, Unsupported
-from sordino.ledger.receipt import Receipt
-from sordino.plan.bounded import Bounded
-from sordino.plan.limits import check_matches
+from sordino.ledger.entry import Receipt
+from sordino.plan.bound import check_matches
+from sordino.plan.plan import Bounded
 from sordino.query.tree import JoinPublic
 from sordino.query.types import Type, Value
 

@@ -12,9 +12,9 @@ import duckdb
 
 from sordino.catalog.model import Catalog, Column, CsvFile, DuckdbTable, Frame, ParquetFile, Table
 from sordino.catalog.values import ARROW_TYPES
-from sordino.engine.compile.text import select
+from sordino.engine.compile.dialect import select
 from sordino.engine.duckdb.attached import attached_door
-from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed
+from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed, view_name
 from sordino.engine.duckdb.parquet import ParquetDoor, parquet_door
 from sordino.errors import CatalogError
 from sordino.query.types import Type
@@ -141,11 +141,6 @@ def _frame_base(
         is_id = column.name in ids
         check_fit(table.name, column.name, column.type, held[column.name], is_id=is_id)
     return Base(name, held, ids)
-
-
-def view_name(place: int) -> str:
-    """Return the name under which a connection has the table at a place of the catalog."""
-    return f"t{place}"
 
 
 def narrowed(table: Table, held: Any) -> Any:

@@ -11,13 +11,12 @@ from threading import RLock
 from typing import Any, TypeAlias
 
 from sordino.errors import LedgerError
-from sordino.ledger.entry import FIELDS, Entry
+from sordino.ledger.entry import FIELDS, Entry, entry_of
 from sordino.ledger.stores.protocol import (
     COLUMN_NAMES,
     LIMITS,
     column_definitions,
     compare_and_add,
-    entry_of,
 )
 
 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
 from sordino.ledger.entry import FIELDS, Entry
 
@@ -153,8 +153,3 @@ def _column(name: str, text: str, number: str) -> str:
         return f'"{name}" {text} NOT NULL'
     presence = "" if name in _NULLABLE else " NOT NULL"
     return f'"{name}" {number}{presence} CHECK ("{name}" >= 0)'
-
-
-def entry_of(row: Any) -> Entry | None:
-    """Return a row of all columns as an entry."""
-    return None if row is None else Entry._make(row)

@@ -31,7 +31,7 @@ from sordino.query.tree import (
     measures_in,
 )
 from sordino.query.types import Type
-from sordino.sql.bind import rows, scalars, units
+from sordino.sql.bind import rows, scalars
 from sordino.sql.bind.measures import Measures, bounded, number, unwrapped
 from sordino.sql.bind.scalars import Hook, bind, condition
 from sordino.sql.bind.scope import (
@@ -152,7 +152,7 @@ def question(select: exp.Select, reading: Reading, sql: str) -> Query:
             "this question is about public tables alone",
             hint="read them directly; there is nothing to protect",
         )
-    relation, hook = units.windows(select, relation, reading, "this place")
+    relation, hook = rows.windows(select, relation, reading, "this place")
     items = tuple(_item(node) for node in select.expressions)
     keys = _keys(select, items, hook, relation, reading)
     measures = Measures(relation.columns, hook, reading)

@@ -13,10 +13,9 @@ from sordino.engine.compile import rows as compile_rows
 from sordino.engine.compile import rows as compile_tables
 from sordino.engine.compile import rows as compile_units
 from sordino.engine.compile import statement as compile_parts
-from sordino.engine.compile import weights as compile_shares
 from sordino.engine.duckdb import columns as bases
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.bounded import Bounded, Cells, Distinct, Part, Total
+from sordino.plan.plan import Bounded, Cells, Distinct, Part, Total
 from sordino.query.operations import call
 from sordino.query.tree import Call, Literal
 from sordino.query.types import Type
@@ -83,7 +82,7 @@ def _undeclared(bounded: Bounded) -> Bounded:
 def _counted_before_the_join() -> Iterator[None]:
     """Weigh rows by how many there were in the table that was scanned first."""
     scanned: list[str] = []
-    scan, count = compile_rows.Reader._scan, compile_shares.by_unit
+    scan, count = compile_rows.Reader._scan, compile_rows.by_unit
 
     def kept_scan(reader: Any, rows: Any) -> Any:
         found = scan(reader, rows)
@@ -111,7 +110,7 @@ def _bounded(change: Callable[[Bounded], Bounded]) -> Mutant:
     return lambda: _computing(change)
 
 
-_Parts, _Rows, _Shares = compile_parts.PartMaker, compile_rows.Reader, compile_shares.Groups
+_Parts, _Rows, _Shares = compile_parts.PartMaker, compile_rows.Reader, compile_rows.Groups
 
 ENGINE: dict[str, Mutant] = {
     "values are not clamped": _bounded(_with_totals(lambda t: replace(t, low=-_WIDE, high=_WIDE))),
@@ -130,7 +129,7 @@ ENGINE: dict[str, Mutant] = {
         _Parts._of_rows, '"COALESCE(sum(w), 0)"', '"65536 * count(*)"'
     ),
     "weights are rounded up": _engine(
-        compile_shares.weight, "ELSE {divide(most, total)}", "ELSE 1 + {divide(most, total)}"
+        compile_rows.weight, "ELSE {divide(most, total)}", "ELSE 1 + {divide(most, total)}"
     ),
     "rows are counted before the join": _counted_before_the_join,
     "rows of nobody are kept": _engine(

@@ -11,15 +11,12 @@ from typing import Any
 from unittest import mock
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan import allocate, limits, planning
-from sordino.plan import bounded as shifts
-from sordino.plan.bounded import Bounded, Total
-from sordino.plan.plan import Ranked
+from sordino.plan import allocate, bound, plan
+from sordino.plan.plan import Bounded, Ranked, Total
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.sql.bind import joins as bind_joins
 from sordino.sql.bind import rows as bind_rows
-from sordino.sql.bind import units as bind_units
 from tests.support.rewrite import rewritten
 
 Mutant = Callable[[], AbstractContextManager[Any]]
@@ -64,7 +61,7 @@ _ROWS = "catalog.tables[0].source.table.num_rows"
 
 PUBLIC: dict[str, Mutant] = {
     "noise is a tenth too narrow": _of(
-        shifts.weights,
+        plan.weights,
         "return total * shares.steps, each * shares.steps",
         "return total * shares.steps * 9 // 10, each * shares.steps * 9 // 10",
     ),
@@ -72,24 +69,24 @@ PUBLIC: dict[str, Mutant] = {
         Total, "largest", property(lambda total: max(1, (total.high - total.low) // 2))
     ),
     "a declared limit is trusted": _of(
-        limits.is_alone,
+        bound.is_alone,
         "return _table(rows.table, catalog).each_row",
         "return _table(rows.table, catalog).each_row "
         "or _table(rows.table, catalog).limits.rows == 1",
     ),
     "a public join is taken to keep rows alone": _of(
-        limits.is_alone,
+        bound.is_alone,
         "case JoinPublic():\n            return False",
         "case JoinPublic():\n            return is_alone(rows.rows, catalog)",
     ),
     "units of several groups are counted as one": _of(
-        shifts.shift, "most = _groups(shares) if grouped else 1", "most = 1"
+        plan.shift, "most = _groups(shares) if grouped else 1", "most = 1"
     ),
     "Gaussian noise is made for one group": _of(
-        shifts._sensitivity, "l2_squared=full * each * each + rest * rest", "l2_squared=each * each"
+        plan._sensitivity, "l2_squared=full * each * each + rest * rest", "l2_squared=each * each"
     ),
     "coarse weights are taken for rows": _of(
-        shifts.coarse_weight, "* shares.coarse_steps", "* 1"
+        plan.coarse_weight, "* shares.coarse_steps", "* 1"
     ),
     "epsilon is not split": _unsplit,
     "equal noise is charged once": _of(
@@ -110,7 +107,7 @@ PUBLIC: dict[str, Mutant] = {
         Ranked, "loss", property(_loss_of_the_point)
     ),
     "the price depends on the data": _of(
-        planning.plan_question,
+        allocate.plan_question,
         "cost_of(ask.price, search.purse)",
         f"cost_of(Epsilon(ask.price.amount / (1 + {_ROWS})), search.purse)",
     ),
@@ -125,6 +122,6 @@ PUBLIC: dict[str, Mutant] = {
         bind_joins._with_unit, "if not pairs.units:", "if False:"
     ),
     "a window may be over anything": _of(
-        bind_units._checked, "not _is_unit(partition[0], columns)", "False"
+        bind_rows._checked, "not _is_unit(partition[0], columns)", "False"
     ),
 }  # fmt: skip

@@ -12,8 +12,7 @@ from sordino.catalog.model import Purse
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.keys.optimal import GaussianNoise, Threshold
 from sordino.mechanisms.keys.selection import KeySelection
-from sordino.plan.bounded import Bounded, Cells, Ranks, UnitCount, Votes
-from sordino.plan.plan import Added, Chosen, Plan, Ranked
+from sordino.plan.plan import Added, Bounded, Cells, Chosen, Plan, Ranked, Ranks, UnitCount, Votes
 from sordino.privacy.currency import NANO
 from sordino.query.tree import Key
 from tests.support.trace import Exact, Group, Prepared, Shift

@@ -19,12 +19,11 @@ import numpy as np
 from sordino.answer import Answer
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.sealed import Sealed
-from sordino.ledger.receipt import Receipt
+from sordino.ledger.entry import Receipt
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, TopK
 from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
-from sordino.plan.bounded import Cells, UnitCount
-from sordino.plan.plan import Chosen, Plan, Ranked
+from sordino.plan.plan import Cells, Chosen, Plan, Ranked, UnitCount
 from sordino.release.door import release
 from sordino.release.rehearsal import unpaid
 from tests.support.trace import Prepared, unsealed
