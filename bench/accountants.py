@@ -68,41 +68,36 @@ def gaussian(sigma: float) -> Mechanism:
     )
 
 
-def pure(epsilon: float) -> Mechanism:
+def _pure(family: str, epsilon: float, loss: Loss, autodp: str) -> Mechanism:
+    """Return a mechanism of which two accountants know no more than that it is pure."""
     return Mechanism(
-        "pure",
+        family,
         epsilon,
         f"epsilon {epsilon:g}",
-        losses.pure(epsilon=epsilon),
+        loss,
         partial(_composed_pure, epsilon),
-        lambda: _zoo().PureDP_Mechanism(eps=epsilon),
+        lambda: getattr(_zoo(), autodp)(eps=epsilon),
         lambda: _prv().PureDPMechanism(epsilon),
     )
+
+
+def pure(epsilon: float) -> Mechanism:
+    return _pure("pure", epsilon, losses.pure(epsilon=epsilon), "PureDP_Mechanism")
 
 
 def exponential(epsilon: float) -> Mechanism:
-    """Of which dp-accounting and prv-accountant know no more than that it is pure."""
-    return Mechanism(
-        "exponential",
-        epsilon,
-        f"epsilon {epsilon:g}",
-        losses.exponential(epsilon=epsilon),
-        partial(_composed_pure, epsilon),
-        lambda: _zoo().ExponentialMechanism(eps=epsilon),
-        lambda: _prv().PureDPMechanism(epsilon),
-    )
+    loss = losses.exponential(epsilon=epsilon)
+    return _pure("exponential", epsilon, loss, "ExponentialMechanism")
 
 
 def laplace(epsilon: float) -> Mechanism:
-    return Mechanism(
-        "Laplace",
-        epsilon,
-        f"epsilon {epsilon:g}",
-        losses.laplace(epsilon=epsilon),
-        _repeated("from_laplace_mechanism", 1 / epsilon),
+    known = _repeated("from_laplace_mechanism", 1 / epsilon)
+    autodp, prv_accountant = (
         lambda: _zoo().LaplaceMechanism(b=1 / epsilon),
         lambda: _prv().LaplaceMechanism(epsilon),
     )
+    loss, setting = losses.laplace(epsilon=epsilon), f"epsilon {epsilon:g}"
+    return Mechanism("Laplace", epsilon, setting, loss, known, autodp, prv_accountant)
 
 
 def discrete_laplace(epsilon: float, shift: int) -> Mechanism:

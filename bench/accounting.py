@@ -8,10 +8,9 @@ from fractions import Fraction
 from functools import partial
 
 from rich.console import Console
-from rich.table import Table
 
 import sordino as so
-from bench.timing import best_of
+from bench.timing import Figures, Verdicts, best_of
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 
@@ -73,11 +72,8 @@ def run(console: Console) -> int:
 
 
 def cases(console: Console) -> int:
-    table = Table(title=f"epsilon of a composition at delta {DELTA:g}")
-    for heading in ("composition", "sordino", "dp-accounting", "of its time", "bracket", "width",
-                    "in", ""):  # fmt: skip
-        table.add_column(heading, justify="left" if heading == "composition" else "right")
-    missed = 0
+    headings = "composition", "sordino", "dp-accounting", "of its time", "bracket", "width", "in"
+    table = Verdicts(f"epsilon of a composition at delta {DELTA:g}", *headings)
     for (name, (loss, most)), peer in zip(ours().items(), theirs(), strict=True):
         distribution = loss.pld()
         upper = partial(distribution.epsilon_upper, delta=DELTA)
@@ -88,8 +84,8 @@ def cases(console: Console) -> int:
         width = (found.upper - found.lower) / found.upper
         good = mine <= MOST_RATIO * other and width <= MOST_WIDTH and seconds <= most
         good = good and found.upper <= reference * (1 + 1e-4)
-        missed += not good
-        table.add_row(
+        table.judge(
+            good,
             name,
             f"{found.upper:.4f}",
             f"{reference:.4f}",
@@ -97,16 +93,11 @@ def cases(console: Console) -> int:
             f"{found.lower:.4f} … {found.upper:.4f}",
             f"{width:.0e}",
             f"{seconds:.2f} s (≤ {most:g})",
-            "[green]reached[/]" if good else "[red]short[/]",
         )
-    console.print(table)
-    return missed
+    return table.show(console)
 
 
 def sizes(console: Console) -> int:
-    table = Table(title="size")
-    for heading in ("what", "measured", "at most", ""):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
     different = so.compose(losses.pure(epsilon=Fraction(n, 10**6)) for n in range(1_000, 11_000))
     seconds = best_of(2, partial(different.epsilon, delta=DELTA))[0]
     budget = so.Budget(epsilon=1, delta=DELTA)
@@ -120,13 +111,9 @@ def sizes(console: Console) -> int:
             spender.spend(small)
 
     milliseconds = best_of(3, price)[0] / 100 * 1e3
-    missed = 0
-    for what, value, most, unit in (
-        (f"{MANY:,} different losses composed", seconds, MOST_SECONDS_MANY, "s"),
-        (f"a query priced after {HISTORY:,} others", milliseconds, MOST_MILLISECONDS, "ms"),
-    ):
-        missed += value > most
-        verdict = "[green]reached[/]" if value <= most else "[red]short[/]"
-        table.add_row(what, f"{value:.3f} {unit}", f"{most:g} {unit}", verdict)
-    console.print(table)
-    return missed
+    figures = Figures("size")
+    many = f"{MANY:,} different losses composed"
+    figures.figure(many, seconds, MOST_SECONDS_MANY, "s", ".3f")
+    history = f"a query priced after {HISTORY:,} others"
+    figures.figure(history, milliseconds, MOST_MILLISECONDS, "ms", ".3f")
+    return figures.show(console)

@@ -35,21 +35,7 @@ QUESTIONS = (
     "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
     "SELECT AVG(cost) AS m FROM visits WHERE age >= 65",
 )
-CATALOG = """\
-[budget]
-epsilon = 1000000
-
-[tables.visits]
-parquet = "visits.parquet"
-unit = "person"
-limits = { rows = 5 }
-
-[tables.visits.columns]
-person = "integer"
-age = { type = "integer", bounds = [0, 110] }
-cost = { type = "real", bounds = [0, 5000] }
-ward = { type = "text", keys = ["north", "south", "east", "west"] }
-"""
+CATALOG = Path(__file__).with_suffix(".toml").read_text("utf-8")
 _PRICES = count(1)
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from bench.timing import Verdicts
 from sordino.auditing import Report, audit, batched
 
 RUNS = 10_000_000
@@ -77,10 +77,8 @@ def run(console: Console) -> int:
 
 
 def throughput(console: Console) -> int:
-    table = Table(title=f"{RUNS:,} sampled runs audited")
-    for heading in ("outputs", "seconds", "at most", "memory", "at most", "proved", ""):
-        table.add_column(heading, justify="left" if heading == "outputs" else "right")
-    missed = 0
+    headings = "outputs", "seconds", "at most", "memory", "at most", "proved"
+    table = Verdicts(f"{RUNS:,} sampled runs audited", *headings)
     generator = np.random.default_rng(1)
     audit(laplace(generator), 0, 1, runs=10_000)  # loads what is loaded once
     for name, mechanism, x, y in (
@@ -93,18 +91,10 @@ def throughput(console: Console) -> int:
         report = audit(mechanism, x, y, epsilon=1.05, runs=RUNS)
         seconds, megabytes = perf_counter() - began, peak() - before
         reached = seconds <= MOST_SECONDS and megabytes <= MOST_MEGABYTES and report.runs == RUNS
-        missed += not reached
-        table.add_row(
-            name,
-            f"{seconds:.2f}",
-            f"{MOST_SECONDS:g}",
-            f"{megabytes:.0f} MB",
-            f"{MOST_MEGABYTES:.0f} MB",
-            f"{report.lower_bound:.4f}",
-            "[green]reached[/]" if reached else "[red]short[/]",
-        )
-    console.print(table)
-    return missed
+        took = f"{seconds:.2f}", f"{MOST_SECONDS:g}"
+        memory = f"{megabytes:.0f} MB", f"{MOST_MEGABYTES:.0f} MB"
+        table.judge(reached, name, *took, *memory, f"{report.lower_bound:.4f}")
+    return table.show(console)
 
 
 def power(console: Console) -> int:
@@ -118,26 +108,15 @@ def power(console: Console) -> int:
         "Laplace, claims 0.9": Known(laplace(generator), 0, 1, 1.0, 0.9, 0.9),
         "Laplace of floats": Known(float_laplace(generator), 0, 1, math.inf, 1.0, 1.0),
     }
-    table = Table(title=f"what at most {MILLION:,} runs prove at 99.9 % confidence")
-    for heading in ("mechanism", "true", "claimed", "proved", "least", "runs", "seconds", ""):
-        table.add_column(heading, justify="left" if heading == "mechanism" else "right")
-    missed = 0
+    headings = "mechanism", "true", "claimed", "proved", "least", "runs", "seconds"
+    table = Verdicts(f"what at most {MILLION:,} runs prove at 99.9 % confidence", *headings)
     for name, case in known.items():
         report = audit(case.mechanism, case.x, case.y, epsilon=case.claimed, runs=MILLION)
         reached = report.lower_bound >= case.least and right(report, case)
-        missed += not reached
-        table.add_row(
-            name,
-            f"{case.epsilon:.4f}",
-            f"{case.claimed:.4f}",
-            f"{report.lower_bound:.4f}",
-            f"{case.least:.4f}",
-            f"{report.runs:,}",
-            f"{report.seconds:.2f}",
-            "[green]reached[/]" if reached else "[red]short[/]",
-        )
-    console.print(table)
-    return missed
+        numbers = case.epsilon, case.claimed, report.lower_bound, case.least
+        took = f"{report.runs:,}", f"{report.seconds:.2f}"
+        table.judge(reached, name, *(f"{number:.4f}" for number in numbers), *took)
+    return table.show(console)
 
 
 def right(report: Report, case: Known) -> bool:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
-from rich.table import Table
 
-from bench.timing import best_of
+from bench.timing import Verdicts, best_of, verdict
 from sordino.contributions.bounding import bound_contributions
 from sordino.randomness.hashing import keyed_hash
 
@@ -33,10 +32,9 @@ def run(console: Console) -> int:
     names = generator.integers(-(2**63), 2**63 - 1, UNITS)
     keys = generator.integers(0, KEYS, ROWS)
     values = generator.integers(-50, 200, ROWS)
-    table = Table(title=f"{ROWS:,} rows of {UNITS:,} units, at most {GROUPS} groups each: seconds")
-    for heading in ("units", "what", "cut and added up", "lexsort", "share", "at most", ""):
-        table.add_column(heading, justify="left" if heading in ("units", "what") else "right")
-    missed = 0
+    title = f"{ROWS:,} rows of {UNITS:,} units, at most {GROUPS} groups each: seconds"
+    headings = "units", "what", "cut and added up", "lexsort", "share", "at most"
+    table = Verdicts(title, *headings, left=2)
     for kind, units in (("dense", dense), ("any 64-bit", names[dense])):
         hashes = keyed_hash(units, keys, SECRET)
 
@@ -53,19 +51,14 @@ def run(console: Console) -> int:
 
         counted, added, sorting = best_of(2, count, amount, plain)
         for what, ours in (("units and rows", counted), ("amounts", added)):
-            reached = ours <= sorting
-            missed += not reached
-            table.add_row(
-                kind, what, f"{ours:.2f}", f"{sorting:.2f}", f"{ours / sorting:.2f}", "1.00",
-                "[green]reached[/]" if reached else "[red]short[/]",
-            )  # fmt: skip
+            seconds = f"{ours:.2f}", f"{sorting:.2f}", f"{ours / sorting:.2f}"
+            table.judge(ours <= sorting, kind, what, *seconds, "1.00")
     extra = extra_megabytes()
     reached = extra <= MOST_MEGABYTES
-    missed += not reached
-    console.print(table)
-    verdict = "[green]reached[/]" if reached else "[red]short[/]"
+    missed = table.show(console) + (not reached)
     console.print(
-        f"memory beyond the columns: {extra:.0f} MB, at most {MOST_MEGABYTES:.0f} {verdict}\n"
+        f"memory beyond the columns: {extra:.0f} MB, at most {MOST_MEGABYTES:.0f} "
+        f"{verdict(reached)}\n"
     )
     return missed
 

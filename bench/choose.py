@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import choose_peers as peers
-from bench.timing import best_of
+from bench.timing import Figures, best_of, verdict
 from sordino.mechanisms.choose import Exponential, NoisyMax, PermuteAndFlip, choose
 from sordino.mechanisms.choose.top_k import TopK
 
@@ -129,10 +129,6 @@ def mechanism(make: Selector, rate: float) -> Exponential | PermuteAndFlip:
     return make(sensitivity=1, epsilon=rate, monotone=True)
 
 
-def verdict(reached: bool) -> str:
-    return "[green]reached[/]" if reached else "[red]short[/]"
-
-
 def arrays(console: Console) -> int:
     table = Table(title=f"choosing among {CANDIDATES:,}: times the time of numpy's float choice")
     table.add_column("scores")
@@ -158,16 +154,7 @@ def arrays(console: Console) -> int:
 
 
 def limits(console: Console) -> int:
-    table = Table(title="choices: memory, and domains too large to list")
-    for heading in ("what", "measured", "at most", ""):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
-    missed = 0
-
-    def row(what: str, value: float, most: float, unit: str) -> None:
-        nonlocal missed
-        missed += value > most
-        table.add_row(what, f"{value:.1f} {unit}", f"{most:g} {unit}", verdict(value <= most))
-
+    figures = Figures("choices: memory, and domains too large to list")
     for place, asked in enumerate(ASKED):
         for kind in ("whole", "floats"):
             value, where = max(
@@ -176,16 +163,21 @@ def limits(console: Console) -> int:
                 if shape.name.startswith(kind)
                 for rate in shape.rates[:2]
             )
-            row(f"{asked.name}: memory beyond the scores, worst: {where}", value,
-                MOST_MEGABYTES, "MB")  # fmt: skip
+            figures.figure(f"{asked.name}: memory beyond the scores, worst: {where}", value,
+                MOST_MEGABYTES, "MB", ".1f")  # fmt: skip
         value = extra_megabytes("stream", place, 0, 0.05)
-        row(f"{asked.name}: memory of a stream, beyond one chunk", value, MOST_MEGABYTES, "MB")
+        figures.figure(
+            f"{asked.name}: memory of a stream, beyond one chunk",
+            value,
+            MOST_MEGABYTES,
+            "MB",
+            ".1f",
+        )
     for name, call in sparse_choices():
         # the mean of some: how long a choice takes is random
         value = best_of(3, partial(repeated, call))[0] / REPEATS
-        row(name, value * 1e3, MOST_MILLISECONDS, "ms")
-    console.print(table)
-    return missed
+        figures.figure(name, value * 1e3, MOST_MILLISECONDS, "ms", ".1f")
+    return figures.show(console)
 
 
 def repeated(work: Callable[[], object]) -> None:

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
+from bench.timing import Verdicts, seconds
 from sordino.local import Protocol, Response, Unary, candidates
 
 PEOPLE, CATEGORIES, ROUNDS = 10_000_000, 100, 5
@@ -51,56 +50,35 @@ def _speed(console: Console) -> int:
     peers: dict[str, list[float]] = {"encode": [], "add": []}
     for _ in track(range(ROUNDS), "encoding", transient=True):
         server = protocol.server()
-        ours["encode"].append(_seconds(lambda: client.encode(values)))
-        peers["encode"].append(_seconds(insecure))
-        ours["add"].append(_seconds(lambda s=server: s.add(reports)))  # type: ignore[misc]
-        peers["add"].append(_seconds(lambda: np.bincount(theirs, minlength=CATEGORIES)))
-    table = Table(
-        title=f"Randomized response, {CATEGORIES} categories, {PEOPLE:,} people: millions a second"
-    )
-    for heading in ("", "sordino", "at least", "numpy, insecure", "ratio", "at least", ""):
-        table.add_column(heading, justify="right" if heading else "left")
-    missed = 0
+        ours["encode"].append(seconds(lambda: client.encode(values)))
+        peers["encode"].append(seconds(insecure))
+        ours["add"].append(seconds(lambda s=server: s.add(reports)))  # type: ignore[misc]
+        peers["add"].append(seconds(lambda: np.bincount(theirs, minlength=CATEGORIES)))
+    title = f"Randomized response, {CATEGORIES} categories, {PEOPLE:,} people: millions a second"
+    headings = "", "sordino", "at least", "numpy, insecure", "ratio", "at least"
+    table = Verdicts(title, *headings)
     for name, least in (("encode", LEAST_ENCODED), ("add", LEAST_ADDED)):
         speed, beside = (PEOPLE / median(found[name]) for found in (ours, peers))
         reached = speed >= least and speed / beside >= LEAST_RATIO
-        missed += not reached
-        table.add_row(
-            name,
-            f"{speed / 1e6:,.0f}",
-            f"{least / 1e6:,.0f}",
-            f"{beside / 1e6:,.0f}",
-            f"{speed / beside:.2f}",
-            f"{LEAST_RATIO}",
-            _verdict(reached),
-        )
-    console.print(table)
-    return missed
+        speeds = (f"{rate / 1e6:,.0f}" for rate in (speed, least, beside))
+        table.judge(reached, name, *speeds, f"{speed / beside:.2f}", f"{LEAST_RATIO}")
+    return table.show(console)
 
 
 def _memory(console: Console) -> int:
     """Look at the most memory that coding and counting in pieces take, for more and more people."""
-    table = Table(title="Memory of encoding and counting in pieces, beside the values: MB")
-    for heading in ("", f"{FEW:,} people", f"{10 * FEW:,} people", "ratio", "at most", ""):
-        table.add_column(heading, justify="right" if heading else "left")
-    missed = 0
+    title = "Memory of encoding and counting in pieces, beside the values: MB"
+    headings = "", f"{FEW:,} people", f"{10 * FEW:,} people", "ratio", "at most"
+    table = Verdicts(title, *headings)
     for protocol in (
         *candidates(CATEGORIES, EPSILON),
         Unary(CATEGORIES, epsilon=1, optimised=False),
     ):
         few, many = (_peak(protocol, people) for people in (FEW, 10 * FEW))
         reached = many / few <= MOST_GROWTH
-        missed += not reached
-        table.add_row(
-            protocol.words,
-            f"{few / 1e6:.1f}",
-            f"{many / 1e6:.1f}",
-            f"{many / few:.2f}",
-            f"{MOST_GROWTH}",
-            _verdict(reached),
-        )
-    console.print(table)
-    return missed
+        peaks = f"{few / 1e6:.1f}", f"{many / 1e6:.1f}"
+        table.judge(reached, protocol.words, *peaks, f"{many / few:.2f}", f"{MOST_GROWTH}")
+    return table.show(console)
 
 
 def _peak(protocol: Protocol, people: int) -> int:
@@ -120,22 +98,12 @@ def _errors(console: Console) -> int:
     ends = np.round(np.cumsum(shares / shares.sum()) * SURVEYED).astype(int)
     values = np.repeat(np.arange(KINDS), np.diff(ends, prepend=0))
     truth = np.bincount(values, minlength=KINDS) / SURVEYED
-    table = Table(
-        title=f"Mean squared error over theory: Zipf, {KINDS:,} categories, {SURVEYED:,} people, "
+    title = (
+        f"Mean squared error over theory: Zipf, {KINDS:,} categories, {SURVEYED:,} people, "
         f"epsilon {EPSILON}"
     )
-    for heading in (
-        "",
-        "bits",
-        "surveys",
-        "error/theory",
-        "give or take",
-        "at most off",
-        "s each",
-        "",
-    ):
-        table.add_column(heading, justify="right" if heading else "left")
-    missed = 0
+    headings = "", "bits", "surveys", "error/theory", "give or take", "at most off", "s each"
+    table = Verdicts(title, *headings)
     kinds = (*candidates(KINDS, EPSILON), Unary(KINDS, epsilon=EPSILON, optimised=False))
     for protocol in kinds:
         surveys = SURVEYS.get(protocol.words, FEWEST_SURVEYS)
@@ -149,8 +117,8 @@ def _errors(console: Console) -> int:
         each = (perf_counter() - begun) / surveys
         mean, spread = np.mean(found), np.std(found, ddof=1) / np.sqrt(surveys)
         reached = bool(abs(mean - 1) <= MOST_OFF)
-        missed += not reached
-        table.add_row(
+        table.judge(
+            reached,
             protocol.words,
             f"{protocol.report_bits}",
             f"{surveys}",
@@ -158,17 +126,5 @@ def _errors(console: Console) -> int:
             f"{spread:.3f}",
             f"{MOST_OFF}",
             f"{each:.2f}",
-            _verdict(reached),
         )
-    console.print(table)
-    return missed
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = perf_counter()
-    work()
-    return perf_counter() - begun
-
-
-def _verdict(reached: bool) -> str:
-    return "ok" if reached else "[bold red]missed[/]"
+    return table.show(console)

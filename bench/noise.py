@@ -15,7 +15,7 @@ from rich.table import Table
 
 import sordino as so
 from bench import peers
-from bench.timing import best_of
+from bench.timing import Figures, best_of, verdict
 from sordino.randomness.samplers import Sampler, discrete_gaussian, discrete_laplace
 
 VALUES = 8_000_000
@@ -93,7 +93,7 @@ def arrays(console: Console) -> int:
             f"{theirs / VALUES * 1e9:.1f}",
             f"{ratio:.2f}",
             f"{case.asked:.1f}",
-            "[green]reached[/]" if reached else "[red]short[/]",
+            verdict(reached),
             *(peers.nanoseconds(name, case.scale, case.gaussian) for name in others),
         )
     console.print(table)
@@ -103,17 +103,7 @@ def arrays(console: Console) -> int:
 
 
 def singles(console: Console) -> int:
-    table = Table(title="one released integer, and memory")
-    for heading in ("what", "measured", "at most", ""):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
-    missed = 0
-
-    def row(what: str, value: float, most: float, unit: str) -> None:
-        nonlocal missed
-        missed += value > most
-        verdict = "[green]reached[/]" if value <= most else "[red]short[/]"
-        table.add_row(what, f"{value:.2f} {unit}", f"{most:g} {unit}", verdict)
-
+    figures = Figures("one released integer, and memory")
     for case in CASES:
         one = mechanism(case)
 
@@ -123,12 +113,11 @@ def singles(console: Console) -> int:
 
         family = "Gaussian" if case.gaussian else "Laplace"
         value = best_of(3, loop)[0] / SINGLES * 1e6
-        row(f"{family}, scale {case.name}: release(3)", value, MOST_MICROSECONDS, "µs")
+        figures.figure(f"{family}, scale {case.name}: release(3)", value, MOST_MICROSECONDS, "µs")
     for what in ("laplace", "gaussian"):
-        row(f"{VALUES:,} {what} values: memory beyond the output", extra_megabytes(what),
+        figures.figure(f"{VALUES:,} {what} values: memory beyond the output", extra_megabytes(what),
             MOST_MEGABYTES, "MB")  # fmt: skip
-    console.print(table)
-    return missed
+    return figures.show(console)
 
 
 _MEMORY = """

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 
 import duckdb
 import numpy as np
@@ -24,7 +22,7 @@ from rich.table import Table
 import sordino as so
 from bench import questions_data as data
 from bench.questions_peers import opendp_seconds
-from bench.timing import best_of
+from bench.timing import best_of, seconds, verdict
 from sordino.session import Session
 
 SQL = "SELECT city, COUNT(*) AS n, SUM(amount) AS total FROM visits GROUP BY city"
@@ -96,11 +94,11 @@ def _grouped(console: Console) -> int:
         share = ours / other
         reached = most is None or share <= most
         missed += not reached
-        verdict = "" if most is None else "[green]reached[/]" if reached else "[red]short[/]"
+        end = "" if most is None else verdict(reached)
         peer = opendp_seconds(path) if (unit, kind, listed) == ("user", "dense", True) else "-"
         table.add_row(
             unit if listed else f"{unit}, cities discovered", kind, f"{ours:.2f}", f"{other:.2f}",
-            f"{share:.2f}", "-" if most is None else f"{most:.2f}", peer, verdict,
+            f"{share:.2f}", "-" if most is None else f"{most:.2f}", peer, end,
         )  # fmt: skip
     console.print(table)
     console.print("DuckDB: plain GROUP BY for rows; row_number() <= 4, then GROUP BY, for users\n")
@@ -136,7 +134,7 @@ def _memory(console: Console) -> int:
         missed += not reached
         console.print(
             f"peak memory, {kind} ids: {ours:.0f} MB, textbook form {theirs:.0f} MB "
-            + ("[green]reached[/]" if reached else "[red]short[/]")
+            + verdict(reached)
         )
     return missed
 
@@ -172,7 +170,7 @@ def _line(console: Console, what: str, ours: float, theirs: float, *, most: floa
     share = ours / theirs
     console.print(
         f"{what}: {ours:.2f} s, DuckDB {theirs:.2f} s, share {share:.2f}, at most {most:.2f} "
-        + ("[green]reached[/]" if share <= most else "[red]short[/]")
+        + verdict(share <= most)
     )
     return int(share > most)
 
@@ -198,19 +196,12 @@ def _small(console: Console) -> int:
             ("another price each time", [1 + k / 100 for k in range(60)], None),
         ):
             times = [
-                _seconds(partial(session.ask, SQL, epsilon=price, fresh=True)) for price in asked
+                seconds(partial(session.ask, SQL, epsilon=price, fresh=True)) for price in asked
             ]
             middle = 1000 * median(times[10:])
             text = f"a small question on {data.SMALL:,} rows, {what}: {middle:.1f} ms"
             if most is not None:
                 missed += middle > most
-                verdict = "[red]short[/]" if middle > most else "[green]reached[/]"
-                text += f", at most {most:.0f} {verdict}"
+                text += f", at most {most:.0f} {verdict(middle <= most)}"
             console.print(text)
     return missed
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = perf_counter()
-    work()
-    return perf_counter() - began

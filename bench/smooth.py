@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
-from rich.table import Table
 
-from bench.timing import best_of
+from bench.timing import Figures, Verdicts, best_of
 from sordino.mechanisms.smooth import Smooth
 from sordino.sensitivity import smooth
 
@@ -40,10 +39,9 @@ def run(console: Console) -> int:
 
 
 def medians(console: Console) -> int:
-    table = Table(title="smooth sensitivity of the median: seconds, the longest of all betas asked")
-    for heading in ("data", "values", "beta", "median", "trimmed mean", "np.sort", "at most", ""):
-        table.add_column(heading, justify="left" if heading == "data" else "right")
-    missed = 0
+    title = "smooth sensitivity of the median: seconds, the longest of all betas asked"
+    headings = "data", "values", "beta", "median", "trimmed mean", "np.sort", "at most"
+    table = Verdicts(title, *headings)
     for shape in ("normal", "skew", "ties"):
         longest: dict[int, float] = {}
         for size, most in SIZES.items():
@@ -57,8 +55,8 @@ def medians(console: Console) -> int:
                 )
                 longest[size] = max(longest.get(size, 0.0), ours)
                 reached = most is None or ours <= most
-                missed += not reached
-                table.add_row(
+                table.judge(
+                    reached,
                     shape,
                     f"{size:,}",
                     f"{beta:g}",
@@ -66,23 +64,18 @@ def medians(console: Console) -> int:
                     f"{trimmed:.4f}",
                     f"{plain:.4f}",
                     "" if most is None else f"{most:g}",
-                    "[green]reached[/]" if reached else "[red]short[/]",
                 )
         first, *_, last = longest
         growth = math.log(longest[last] / longest[first]) / math.log(last / first)
         reached = growth <= MOST_GROWTH
-        missed += not reached
-        verdict = "[green]reached[/]" if reached else "[red]short[/]"
-        table.add_row(shape, "growth", "", f"n^{growth:.2f}", "", "", f"n^{MOST_GROWTH}", verdict)
-    console.print(table)
-    return missed
+        growths = "growth", "", f"n^{growth:.2f}", "", "", f"n^{MOST_GROWTH}"
+        table.judge(reached, shape, *growths)
+    return table.show(console)
 
 
 def releases(console: Console) -> int:
-    table = Table(title="one release with noise for smooth sensitivity, rounded to 2^-30 of a unit")
-    for heading in ("noise", "measured", "at most", ""):
-        table.add_column(heading, justify="left" if heading == "noise" else "right")
-    missed = 0
+    title = "one release with noise for smooth sensitivity, rounded to 2^-30 of a unit"
+    figures = Figures(title, "noise")
     for noise in ("cauchy", "lomax", "student", "laplace"):
         delta = 1e-6 if noise == "laplace" else 0
         mechanism = Smooth(noise=noise, epsilon=1, delta=delta, step=2**-30)
@@ -92,8 +85,5 @@ def releases(console: Console) -> int:
                 release.release(3.0, 1.0)
 
         value = best_of(3, loop)[0] / RELEASES * 1e3
-        missed += value > MOST_MILLISECONDS
-        verdict = "[green]reached[/]" if value <= MOST_MILLISECONDS else "[red]short[/]"
-        table.add_row(noise, f"{value:.2f} ms", f"{MOST_MILLISECONDS:g} ms", verdict)
-    console.print(table)
-    return missed
+        figures.figure(noise, value, MOST_MILLISECONDS, "ms")
+    return figures.show(console)

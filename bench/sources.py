@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sordino as so
-from bench.timing import best_of
+from bench.timing import best_of, verdict
 from sordino.session import Session
 
 ROWS, USERS, CITIES = 1_000_000, 100_000, 100
@@ -182,8 +182,7 @@ def _loading(console: Console, folder: Path) -> int:
     reached = share <= MOST_TO_LOAD
     console.print(
         f"a CSV file of {size:.0f} MB, opened, loaded and asked: {took:.2f} s, DuckDB's reader "
-        f"alone {theirs:.2f} s, share {share:.2f}, at most {MOST_TO_LOAD:.2f} "
-        + ("[green]reached[/]" if reached else "[red]short[/]")
+        f"alone {theirs:.2f} s, share {share:.2f}, at most {MOST_TO_LOAD:.2f} " + verdict(reached)
     )
     return int(not reached)
 
@@ -209,7 +208,6 @@ def _long_text(console: Console, folder: Path) -> int:
     reached = ratio <= MOST_FOR_LONG_TEXT
     console.print(
         f"one text of {LONG_TEXT / 1e6:.0f} million letters among {ROWS:,} rows: {ratio:.2f} times "
-        f"as long, at most {MOST_FOR_LONG_TEXT:.2f} "
-        + ("[green]reached[/]" if reached else "[red]short[/]")
+        f"as long, at most {MOST_FOR_LONG_TEXT:.2f} " + verdict(reached)
     )
     return int(not reached)

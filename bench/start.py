@@ -10,9 +10,8 @@ from itertools import count
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from bench.timing import Work, best_of
+from bench.timing import Figures, Work, best_of
 from sordino import Gaussian
 
 ROUNDS = 5
@@ -23,17 +22,10 @@ _THOUSANDTHS = count(1_234)
 
 def run(console: Console) -> int:
     """Print the table; return how many figures fall short."""
-    table = Table(title="start-up, bytecode compiled, and making a mechanism")
-    for heading in ("what", "measured", "at most", ""):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
-    missed = 0
+    figures = Figures("start-up, bytecode compiled, and making a mechanism")
     for what, work, most in _works():
-        value = best_of(ROUNDS, work)[0]
-        missed += value > most
-        verdict = "[green]reached[/]" if value <= most else "[red]short[/]"
-        table.add_row(what, f"{value:.2g} s", f"{most:g} s", verdict)
-    console.print(table)
-    return missed
+        figures.figure(what, best_of(ROUNDS, work)[0], most, "s", ".2g")
+    return figures.show(console)
 
 
 def _works() -> list[tuple[str, Work, float]]:

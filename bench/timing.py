@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timing by the best of several rounds in turn, or by those in which nobody else was busy."""
+"""Timing by the best of several rounds in turn, or by those in which nobody else was busy.
+
+What is measured is shown beside the most that it may be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
+
+from rich.console import Console
+from rich.table import Table
 
 Work = Callable[[], object]
 
@@ -18,6 +24,41 @@ def seconds(work: Work) -> float:
     start = perf_counter()
     work()
     return perf_counter() - start
+
+
+def verdict(reached: bool) -> str:
+    return "[green]reached[/]" if reached else "[red]short[/]"
+
+
+class Verdicts(Table):
+    """A table whose last column says of each row whether it is as good as it has to be."""
+
+    def __init__(self, title: str, *headings: str, left: int = 1) -> None:
+        """Make the columns; the texts of the first are at the ``left``, numbers at the right."""
+        super().__init__(title=title)
+        self.missed = 0
+        for place, heading in enumerate((*headings, "")):
+            self.add_column(heading, justify="left" if place < left else "right")
+
+    def judge(self, reached: bool, *cells: str) -> None:
+        self.missed += not reached
+        self.add_row(*cells, verdict(reached))
+
+    def show(self, console: Console) -> int:
+        """Print the table; return how many rows fall short."""
+        console.print(self)
+        return self.missed
+
+
+class Figures(Verdicts):
+    """A table of figures, each with the most that it may be."""
+
+    def __init__(self, title: str, first: str = "what") -> None:
+        super().__init__(title, first, "measured", "at most")
+
+    def figure(self, what: str, value: float, most: float, unit: str, digits: str = ".2f") -> None:
+        """Add a figure, written with so many digits."""
+        self.judge(value <= most, what, f"{value:{digits}} {unit}", f"{most:g} {unit}")
 
 
 def best_of(rounds: int, *works: Work) -> list[float]:

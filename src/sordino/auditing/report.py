@@ -7,7 +7,10 @@ A list of audits is one HTML page with its pictures inside; every text in it is 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -18,10 +21,6 @@ from sordino.auditing.blackbox.outputs import Floats
 
 if TYPE_CHECKING:
     from sordino.auditing.exact import Verified
-import re
-from collections.abc import Iterable, Sequence
-from html import escape
-from typing import TYPE_CHECKING
 
 Verdict: TypeAlias = Literal["violation", "no violation found"]
 Side: TypeAlias = Literal["x", "y"]
@@ -53,11 +52,11 @@ class Report:
     delta: float
     lower_bound: float
     confidence: float
+    x: Any = field(repr=False)
+    y: Any = field(repr=False)
     event: str
     verdict: Verdict
     runs: int
-    x: Any = field(repr=False)
-    y: Any = field(repr=False)
     order: tuple[Side, Side]
     hits: tuple[int, int]
     tested: tuple[int, int]

@@ -12,35 +12,52 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich.table import Table
 
-from sordino.cli.terminal import console_for
-from sordino.numbers.rational import decimal_of
-from sordino.privacy import losses
-from sordino.privacy.loss import Loss, compose
-from sordino.privacy.theorems.explain import Explanation, explain_composition
+from sordino.cli.options import AsJson
+from sordino.cli.usage import refusals
 
-KNOWN: dict[str, Callable[..., Loss]] = {
-    name: getattr(losses, name) for name in losses.__all__ if name != "pmfs"
-}
+if TYPE_CHECKING:
+    from sordino.privacy.loss import Loss
+    from sordino.privacy.theorems.explain import Explanation
+
 _POINTS = 12
 _COLOURS = ["#b0b0b0", "#d98c3f", "#5b8fc7", "#8a6bb8", "#c75b7a", "#6b8e3f", "#1b7f5c"]
 
 
-def account(text: str, *, delta: str, as_json: bool, plot: Path | None) -> None:
-    """Print the total, the bracket and what each theorem gives; draw them if asked."""
-    terms = read_losses(text)
-    loss = compose(times * one for one, times in terms)
-    found = explain_composition(loss, delta=decimal_of("delta", delta))
-    if plot is not None:
-        _draw(loss, found, plot)
-    if as_json:
-        typer.echo(json.dumps(_record(loss, found), indent=2))
-    else:
-        _show(loss, found, plot)
+def account(
+    losses: Annotated[
+        str,
+        typer.Argument(
+            help="A sum of losses, such as 'laplace(epsilon=0.1) * 50 + gaussian(sigma=20) * 200' "
+            "or 'shuffled(epsilon=1, people=10000)' for local reports without their senders."
+        ),
+    ],
+    *,
+    delta: Annotated[
+        str, typer.Option(help="The delta that the total epsilon goes with.")
+    ] = "1e-6",
+    as_json: AsJson = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the theorems into this file (.png, .svg, .pdf).")
+    ] = None,
+) -> None:
+    """Tell what mechanisms cost together, theorem by theorem."""
+    with refusals(as_json=as_json):
+        from sordino.numbers.rational import decimal_of  # this and the following load scipy
+        from sordino.privacy.loss import compose
+        from sordino.privacy.theorems.explain import explain_composition
+
+        loss = compose(times * one for one, times in read_losses(losses))
+        found = explain_composition(loss, delta=decimal_of("delta", delta))
+        if plot is not None:
+            _draw(loss, found, plot)
+        if as_json:
+            typer.echo(json.dumps(_record(loss, found), indent=2))
+        else:
+            _show(loss, found, plot)
 
 
 def _record(loss: Loss, found: Explanation) -> dict[str, object]:
@@ -62,6 +79,10 @@ def _record(loss: Loss, found: Explanation) -> dict[str, object]:
 
 
 def _show(loss: Loss, found: Explanation, plot: Path | None) -> None:
+    from rich.table import Table  # this and the following load rich
+
+    from sordino.cli.terminal import console_for
+
     console = console_for()
     table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
     for heading in ("theorem", "epsilon", "remark"):
@@ -93,6 +114,9 @@ def _draw(loss: Loss, found: Explanation, path: Path) -> None:
         raise ValueError("a plot needs matplotlib: pip install 'sordino[plot]'") from None
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    import numpy as np
+
+    from sordino.privacy.theorems.explain import explain_composition
 
     deltas = np.logspace(-12, -2, _POINTS + 1)
     against_delta = [explain_composition(loss, delta=float(f"{d:.3g}")) for d in deltas]
@@ -163,7 +187,12 @@ def read_losses(text: str) -> list[tuple[Loss, int]]:
 
 class _Reader:
     def __init__(self, text: str) -> None:
+        from sordino.privacy import losses  # numpy is loaded only here
+
         self._text = text
+        self._known: dict[str, Callable[..., Loss]] = {
+            name: getattr(losses, name) for name in losses.__all__ if name != "pmfs"
+        }
 
     def _refuse(self, message: str, node: ast.AST) -> ExpressionError:
         column = len(self._text.encode()[: getattr(node, "col_offset", 0)].decode())
@@ -194,9 +223,10 @@ class _Reader:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise self._refuse("a loss looks like laplace(epsilon=0.1)", node)
         name = node.func.id
-        if name not in KNOWN:
-            near = get_close_matches(name, KNOWN, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(KNOWN))}"
+        if name not in self._known:
+            near = get_close_matches(name, self._known, n=1)
+            known = ", ".join(sorted(self._known))
+            hint = f"did you mean {near[0]}?" if near else f"known are {known}"
             raise self._refuse(f"there is no loss called {name}; {hint}", node)
         positional = [self._loss(argument) for argument in node.args]
         named = {}
@@ -205,13 +235,15 @@ class _Reader:
                 raise self._refuse("arguments are written name=value", keyword.value)
             named[keyword.arg] = self._value(keyword.value)
         try:
-            return KNOWN[name](*positional, **named)
+            return self._known[name](*positional, **named)
         except (TypeError, ValueError) as error:
             message = str(error).replace(f"{name}()", name)
             raise self._refuse(message, node) from None
 
     def _check_plain(self, node: ast.Constant) -> Decimal:
         """Return a number as it was typed, whatever its length; refuse 1_0 and 0x10."""
+        from sordino.numbers.rational import decimal_of  # numpy is loaded only here
+
         try:
             return decimal_of("a value", ast.get_source_segment(self._text, node) or "")
         except ValueError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands for questions: `sordino explain`, `sordino ask` and `sordino repl`."""
+"""The commands for one question: `sordino explain` and `sordino ask`."""
 
 import importlib.util
 import json
@@ -14,17 +14,12 @@ import typer
 from sordino.cli.options import (
     CATALOG,
     OWNER,
-    SURE,
     AsJson,
     CatalogFile,
-    Confidence,
-    Delta,
     Receipt,
-    Rho,
     Sql,
     Typed,
     Who,
-    Within,
     takes_terms,
 )
 from sordino.cli.usage import INTERRUPTED, refusals, show_fault
@@ -199,37 +194,6 @@ def _affordable(session: "Session", ask: "Ask", people: str) -> str:
         return ""
     widest = max(expected.half_width or 0 for _, expected in columns)
     return f", and so would --within {Context(prec=3, rounding=ROUND_UP).create_decimal(widest):f}"
-
-
-def repl(
-    *,
-    catalog: CatalogFile = CATALOG,
-    epsilon: Annotated[
-        str | None, typer.Option(help="What each answer may cost; \\epsilon changes it.")
-    ] = None,
-    rho: Rho = None,
-    within: Within = None,
-    confidence: Confidence = SURE,
-    delta: Delta = None,
-    who: Who = OWNER,
-    receipt: Receipt = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Pay without being asked; needed if input is piped.")
-    ] = False,
-    no_history: Annotated[
-        bool, typer.Option("--no-history", help="Neither read nor keep what was typed.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print each answer as one line of JSON.")
-    ] = False,
-) -> None:
-    """Open a prompt for SQL that shows prices first."""
-    with refusals(as_json=as_json):
-        from sordino.cli.repl.prompt import Manner, start  # rich and sqlglot are loaded only here
-
-        typed = Typed(epsilon=epsilon, rho=rho, within=within, confidence=confidence, delta=delta)
-        manner = Manner(yes=yes, no_history=no_history, as_json=as_json)
-        raise typer.Exit(start(catalog, who, typed, receipt, manner))
 
 
 def _check_target(path: Path | None, catalog: "Catalog") -> None:

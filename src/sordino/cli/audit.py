@@ -15,26 +15,21 @@ from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from sordino import __version__
-from sordino.answer.render import printable
-from sordino.auditing import audit as run_audit
-from sordino.auditing.report import Outcome, facts_of, page
-from sordino.cli.terminal import console_for
-from sordino.cli.terminal import facts_of as listed
-from sordino.cli.usage import FAILED, INTERRUPTED
-from sordino.cli.work import PICTURES, check_ending, progress
-from sordino.numbers.rational import decimal_of
+import sordino as so
+from sordino.cli.options import AsJson, Plot, whole
+from sordino.cli.outputs import PICTURES, check_ending
+from sordino.cli.usage import FAILED, INTERRUPTED, refusals
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sordino.auditing import Report
     from sordino.auditing.own.mechanisms import Case
+    from sordino.auditing.report import Outcome
 
 _FORM = "write module:function, such as my_module:my_mechanism"
 _BRACKETS = re.compile(r"[()\[\]{}]")
@@ -48,8 +43,62 @@ _MAX_NAME_LENGTH = 40
 _PAGES = (".html", ".htm")
 
 
+def audit(
+    mechanism: Annotated[
+        str | None,
+        typer.Argument(
+            help="A function of the data, as module:function, looked for in this folder first. "
+            "Without it, sordino audits itself."
+        ),
+    ] = None,
+    *,
+    epsilon: Annotated[str | None, typer.Option(help="The epsilon that is promised.")] = None,
+    delta: Annotated[str | None, typer.Option(help="The delta that is promised, if any.")] = None,
+    neighbours: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Two inputs that differ in one unit, written as in Python: 3 2."),
+    ] = None,
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help="The function takes the number of runs too."),
+    ] = False,
+    time: Annotated[
+        bool, typer.Option("--time", help="Also look at how long each run takes.")
+    ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            help="How often to run it in all, 1,000,000 if not told; sordino, fewer.",
+            parser=whole(),
+            metavar="<int>",
+        ),
+    ] = None,
+    confidence: Annotated[str, typer.Option(help="How sure a violation is to be.")] = "0.999",
+    plot: Plot = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a page with pictures into this file (.html).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for what a mechanism, or sordino, loses beyond its promise."""
+    with refusals(as_json=as_json):
+        request = _Request(
+            mechanism, epsilon, delta, neighbours, batch, time, runs, confidence, plot, report,
+            as_json,
+        )  # fmt: skip
+        _check_file("--plot", plot, PICTURES)
+        _check_file("--report", report, _PAGES)
+        if mechanism is None:
+            _refuse_idle_options(request)
+            private = _audit_own(request)
+        else:
+            private = _audit_one(request, mechanism)
+        if not private:
+            raise typer.Exit(FAILED)
+
+
 @dataclass(frozen=True, slots=True)
-class AuditRequest:
+class _Request:
     """What the command was asked for."""
 
     target: str | None
@@ -65,21 +114,10 @@ class AuditRequest:
     as_json: bool
 
 
-def audit(request: AuditRequest) -> None:
-    """Audit what was named, or sordino itself; leave with 1 if a violation was found."""
-    _check_file("--plot", request.plot, PICTURES)
-    _check_file("--report", request.report, _PAGES)
-    if request.target is None:
-        _refuse_idle_options(request)
-        private = _audit_own(request)
-    else:
-        private = _audit_one(request, request.target)
-    if not private:
-        raise typer.Exit(FAILED)
-
-
 def _number(name: str, text: str) -> float:
     """Read a number that was typed, as a double."""
+    from sordino.numbers.rational import decimal_of  # numpy is loaded only here
+
     return float(decimal_of(name, text))
 
 
@@ -87,6 +125,8 @@ def _write_page(
     path: Path, title: str, facts: list[tuple[str, str]], outcomes: Sequence[Outcome]
 ) -> None:
     """Write the page of a list of audits."""
+    from sordino.auditing.report import page  # numpy is loaded only here
+
     try:
         path.write_text(page(title, facts, outcomes), "utf-8")
     except OSError as error:
@@ -99,33 +139,41 @@ def bar(*, as_json: bool) -> Iterator[Callable[[str], Callable[[int, int], None]
 
     Whoever interrupts it is told how far it was.
     """
-    shown = progress("{task.fields[told]}", as_json=as_json)
-    reached = [""]
+    from sordino.answer.render import printable  # this and the following load numpy
+    from sordino.session.progress import watched
 
-    def begin(name: str) -> Callable[[int, int], None]:
-        for old in shown.task_ids:
-            shown.remove_task(old)
-        short = printable(name)[:_MAX_NAME_LENGTH]
-        task = shown.add_task(short, total=None, told="")
-        reached[0] = f"at {short}, before its first runs were done"
-
-        def step(done: int, total: int) -> None:
-            told = f"{done:,} of {total:,} runs"
-            reached[0] = f"after {told} of {short}"
-            shown.update(task, completed=done, total=total, told=told)
-
-        return step
-
+    reached = ""
     try:
-        with shown:
+        with watched("auditing", quiet=as_json) as shown:
+
+            def begin(name: str) -> Callable[[int, int], None]:
+                nonlocal reached
+                short = printable(name)[:_MAX_NAME_LENGTH]
+                reached = f"at {short}, before its first runs were done"
+                if shown is not None:
+                    shown.doing = short
+                    shown(None)
+
+                def step(done: int, total: int) -> None:
+                    nonlocal reached
+                    runs = f"{done:,} of {total:,} runs"
+                    reached = f"after {runs} of {short}"
+                    if shown is not None:
+                        shown(done / total, runs)
+
+                return step
+
             yield begin
     except KeyboardInterrupt:
         if not as_json:
-            typer.echo(f"sordino: stopped {reached[0]}; nothing is reported", err=True)
+            typer.echo(f"sordino: stopped {reached}; nothing is reported", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _audit_one(request: AuditRequest, target: str) -> bool:
+def _audit_one(request: _Request, target: str) -> bool:
+    from sordino.auditing import audit as run_audit  # this and the following load numpy
+    from sordino.auditing.report import Outcome
+
     if request.epsilon is None:
         raise ValueError("say what the mechanism promises, such as --epsilon 1")
     with redirect_stdout(sys.stderr):  # what a file prints when it is read is no report
@@ -157,7 +205,7 @@ def _audit_one(request: AuditRequest, target: str) -> bool:
     return report.private
 
 
-def _neighbours(request: AuditRequest, mechanism: Callable[..., Any]) -> tuple[Any, Any]:
+def _neighbours(request: _Request, mechanism: Callable[..., Any]) -> tuple[Any, Any]:
     if request.neighbours is not None:
         x, y = map(read_value, request.neighbours)
         return x, y
@@ -185,13 +233,19 @@ def _draw(report: Report, path: Path) -> None:
         raise ValueError(f"{path} could not be drawn: {error}") from None
 
 
-def _tell(request: AuditRequest, done: str, path: Path) -> None:
+def _tell(request: _Request, done: str, path: Path) -> None:
     """Say what became of a file that was asked for."""
     if not request.as_json:
         typer.echo(f"{done} to {path}")
 
 
 def _show(target: str, report: Report) -> None:
+    from rich.text import Text  # this and the following load rich
+
+    from sordino.auditing.report import facts_of
+    from sordino.cli.terminal import console_for
+    from sordino.cli.terminal import facts_of as listed
+
     console = console_for()
     style = "bold green" if report.private else "bold red"
     said = f"{report.verdict}: "
@@ -202,7 +256,7 @@ def _show(target: str, report: Report) -> None:
         console.print(f"\nThat nothing was found proves nothing; {few}.", style="dim")
 
 
-def _refuse_idle_options(request: AuditRequest) -> None:
+def _refuse_idle_options(request: _Request) -> None:
     given = {
         "--epsilon": request.epsilon is not None,
         "--delta": request.delta is not None,
@@ -219,8 +273,10 @@ def _refuse_idle_options(request: AuditRequest) -> None:
             )
 
 
-def _audit_own(request: AuditRequest) -> bool:
+def _audit_own(request: _Request) -> bool:
     """Audit every mechanism and a few plans, show what came out, and tell whether all is well."""
+    from sordino.cli.terminal import console_for  # rich is loaded only here
+
     confidence = _number("confidence", request.confidence)
     runs = OWN_RUNS if request.runs is None else request.runs
     began = perf_counter()
@@ -228,7 +284,7 @@ def _audit_own(request: AuditRequest) -> bool:
     seconds = perf_counter() - began
     broken = [one for one in outcomes if not one.private]
     facts = [
-        ("version", f"sordino {__version__}"),
+        ("version", f"sordino {so.__version__}"),
         ("looked at", f"{len(outcomes)} mechanisms and plans, in {seconds:.0f} seconds"),
         *_ways(outcomes),
         ("violations", f"{len(broken)}" if broken else "none found"),
@@ -240,7 +296,7 @@ def _audit_own(request: AuditRequest) -> bool:
         )
     if request.as_json:
         told = {
-            "version": __version__,
+            "version": so.__version__,
             "confidence": confidence,
             "violations": len(broken),
             "audits": [one.to_json() for one in outcomes],
@@ -258,7 +314,8 @@ def _outcomes(runs: int, confidence: float, *, as_json: bool) -> list[Outcome]:
     """Audit all; the chance of a false alarm is shared out among the mechanisms."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence:g}")
-    from sordino.auditing import own  # the whole package is loaded only here
+    from sordino.auditing import own  # this and the following load the whole package
+    from sordino.auditing.report import Outcome
 
     every = [*own.cases(), *own.function_cases(), *own.local_cases(), *own.plan_cases()]
     each = 1 - (1 - confidence) / len(every)
@@ -303,7 +360,11 @@ def _runs(case: Case, runs: int) -> int:
 
 
 def _show_own(console: Console, facts: list[tuple[str, str]], outcomes: list[Outcome]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    from rich.text import Text  # this and the following load rich
+
+    from sordino.cli.terminal import facts_of, table_with
+
+    table = table_with(gap=2)
     table.add_column("\nwhat", overflow="fold")
     table.add_column("promised\nepsilon, delta", no_wrap=True)
     table.add_column("at\nleast", justify="right", no_wrap=True)
@@ -321,7 +382,7 @@ def _show_own(console: Console, facts: list[tuple[str, str]], outcomes: list[Out
         if not one.private:
             console.print(Text(f"\n{one.name}: {one.words}", style="red"))
     console.print()
-    console.print(listed(facts[1:]))
+    console.print(facts_of(facts[1:]))
 
 
 def load(target: str) -> Callable[..., Any]:

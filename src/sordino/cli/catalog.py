@@ -7,35 +7,92 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from sordino.catalog.doctor import Finding, Severity, mistake, sources_of
-from sordino.catalog.doctor import check as findings_of
-from sordino.catalog.draft import draft
-from sordino.catalog.model import Book, Catalog
-from sordino.catalog.toml import read_all
-from sordino.cli.terminal import console_for
-from sordino.engine.duckdb.attached import READER
+from sordino.cli.options import CATALOG, AsJson, Force
+from sordino.cli.usage import refusals
 from sordino.errors import CatalogError
-from sordino.plan.words import several
-from sordino.session.opening import refusal_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sordino.catalog.doctor import Finding
+    from sordino.catalog.model import Book, Catalog
     from sordino.engine.inspection import Inspection
 
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
 def init(
+    files: Annotated[
+        list[Path], typer.Argument(help="Parquet, CSV or DuckDB files, one table each.")
+    ],
+    *,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(help="The column that says whose row it is, or 'row' for rows by themselves."),
+    ] = None,
+    output: Annotated[Path, typer.Option(help="The file to write.")] = CATALOG,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(help="Public bounds that you know, such as age=0:120; may be repeated."),
+    ] = None,
+    declare_public: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column whose values you declare public: its bounds or keys are read from the "
+            "data; may be repeated."
+        ),
+    ] = None,
+    guess_types: Annotated[
+        bool, typer.Option("--guess-types", help="Let the types of a CSV file be guessed from it.")
+    ] = False,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="The encoding of CSV files, such as cp1252; utf-8 without it."),
+    ] = None,
+    nulls: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A word that means a missing value in CSV files, such as 'k. A.'; may be repeated."
+        ),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(help="How days are written in CSV files, such as %d/%m/%Y."),
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draft a sordino.toml from the names and types of columns."""
+    with refusals(as_json=as_json):
+        if unit is not None and len(unit) > 1:
+            raise ValueError(
+                "--unit names one column, for all files that have it; to name another one for some "
+                "of them, leave --unit out and replace TODO in the draft"
+            )
+        write_draft(
+            files,
+            unit=unit[0] if unit else None,
+            output=output,
+            declare_public=declare_public or (),
+            bounds=bounds or (),
+            guess_types=guess_types,
+            encoding=encoding,
+            nulls=nulls or (),
+            date_format=date_format,
+            force=force,
+            as_json=as_json,
+        )
+
+
+def write_draft(
     paths: Sequence[Path],
     *,
     unit: str | None = None,
-    output: Path = Path("sordino.toml"),
+    output: Path = CATALOG,
     declare_public: Sequence[str] = (),
     bounds: Sequence[str] = (),
     guess_types: bool = False,
@@ -46,6 +103,13 @@ def init(
     as_json: bool = False,
 ) -> None:
     """Write a draft of a catalog, and say what to do next; raises CatalogError."""
+    from rich.markup import escape  # this and the following load rich and pyarrow
+
+    from sordino.catalog.draft import draft
+    from sordino.cli.terminal import console_for
+    from sordino.engine.duckdb.attached import READER
+    from sordino.plan.words import several
+
     if not output.parent.is_dir():
         raise CatalogError(
             f"there is no folder {str(output.parent)!r} to write {output.name!r} to; make it first"
@@ -89,7 +153,28 @@ def init(
     console.print("then: sordino check" + ("" if output.name == "sordino.toml" else f" {output}"))
 
 
-def check(path: Path = Path("sordino.toml"), *, read: bool = False, as_json: bool = False) -> None:
+def check(
+    catalog: Annotated[
+        Path | None, typer.Argument(help="The catalog to look at; sordino.toml without it.")
+    ] = None,
+    *,
+    named: Annotated[
+        Path | None, typer.Option("--catalog", help="The same, as other commands take it.")
+    ] = None,
+    read: Annotated[
+        bool,
+        typer.Option("--read", help="Read all rows too; what is told of them is private."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is wrong or missing in a catalog."""
+    with refusals(as_json=as_json):
+        if catalog is not None and named is not None:
+            raise ValueError("name one catalog to look at, with --catalog or without")
+        check_catalog(catalog or named or CATALOG, read=read, as_json=as_json)
+
+
+def check_catalog(path: Path = CATALOG, *, read: bool = False, as_json: bool = False) -> None:
     """Print what is wrong or doubtful about a catalog; leave with 1 if there is an error.
 
     A ledger that would answer no question is one. With ``read`` all rows are read too, and what is
@@ -128,6 +213,10 @@ def check(path: Path = Path("sordino.toml"), *, read: bool = False, as_json: boo
 
 def _findings(path: Path) -> tuple[Catalog | None, list[Finding]]:
     """Return the catalog if there is nothing wrong with what is declared, and what there is."""
+    from sordino.catalog.doctor import check, sources_of  # this and the following load pyarrow
+    from sordino.catalog.toml import read_all
+    from sordino.engine.duckdb.attached import READER
+
     try:
         reading = read_all(path)
     except CatalogError as error:
@@ -137,10 +226,12 @@ def _findings(path: Path) -> tuple[Catalog | None, list[Finding]]:
     if reading.catalog is None:
         wrong = [_mistake(path, mistake) for mistake in reading.mistakes]
         return None, [*wrong, *sources_of(reading.tables, READER)]
-    return reading.catalog, [*_ledger(reading.catalog), *findings_of(reading.catalog, READER)]
+    return reading.catalog, [*_ledger(reading.catalog), *check(reading.catalog, READER)]
 
 
 def _mistake(path: Path, said: str) -> Finding:
+    from sordino.catalog.doctor import mistake  # as above
+
     return mistake(str(path), said, f"correct that in {path.name}")
 
 
@@ -152,26 +243,32 @@ def _open(catalog: Catalog) -> None:
 
 
 def _is_wrong(found: Iterable[Finding]) -> bool:
+    from sordino.catalog.doctor import Severity  # as above
+
     return any(finding.severity is Severity.ERROR for finding in found)
 
 
 def _inspected(catalog: Catalog) -> Inspection:
     """Read all rows, with a sign of life for whoever waits in a terminal."""
-    from sordino.engine.inspection import inspect  # the engine is loaded only where rows are read
+    from sordino.answer.render import printable  # this and the following load the engine
+    from sordino.engine.inspection import inspect
+    from sordino.session.progress import watched
 
-    console = console_for(errors=True)
-    if not console.is_terminal:
-        return inspect(catalog)
-    with console.status("reading") as status:
+    with watched("reading") as bar:
 
         def watch(name: str, rows: int) -> None:
-            many = f": {rows:,} rows" if rows else ""
-            status.update(f"reading {escape(name)}{many}")
+            if bar is not None:
+                bar.doing = f"reading {printable(name)}"
+                bar(None, f"{rows:,} rows" if rows else "")
 
         return inspect(catalog, watch)
 
 
 def _show_rows(seen: Inspection | None) -> None:
+    from rich.markup import escape  # this and the following load rich
+
+    from sordino.cli.terminal import console_for
+
     console = console_for()
     if seen is None:
         console.print("the rows were not read; correct the errors first")
@@ -185,6 +282,9 @@ def _show_rows(seen: Inspection | None) -> None:
 
 
 def _ledger(catalog: Catalog) -> list[Finding]:
+    from sordino.catalog.doctor import Finding, Severity  # this and the following load pyarrow
+    from sordino.session.opening import refusal_of
+
     said = refusal_of(catalog)
     hint = "until then no question is answered"
     found = [Finding(Severity.ERROR, "the ledger", said, hint)] if said else []
@@ -217,6 +317,11 @@ def _ends(entry: str) -> tuple[str, tuple[str, str]]:
 
 
 def _show(path: Path, found: list[Finding]) -> None:
+    from rich.markup import escape  # this and the following load rich
+
+    from sordino.catalog.doctor import Severity
+    from sordino.cli.terminal import console_for
+
     console = console_for()
     _show_findings(console, found)
     many = {kind: sum(finding.severity is kind for finding in found) for kind in Severity}
@@ -226,6 +331,9 @@ def _show(path: Path, found: list[Finding]) -> None:
 
 
 def _show_findings(console: Console, found: Sequence[Finding]) -> None:
+    from rich.markup import escape  # this and the following load rich
+    from rich.table import Table
+
     if not found:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")

@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 import sordino as so
-from sordino.answer.render import printable
-from sordino.mechanisms.choose.candidates import check_distinct
-from sordino.numbers.rational import decimal_of, written
+from sordino.cli.options import AsJson
+from sordino.cli.usage import refusals
 
 _RELATIONS = ("add_remove", "replace_one")
 _CONFIDENCE = Decimal("0.95")
@@ -33,9 +30,47 @@ _UNREADABLE = "the file {0} cannot be read: {1}"
 _OWN_ROWS = "the candidates are read from the private file itself; list them in a file of their own"
 
 
+def choose(
+    file: Annotated[Path, typer.Argument(help="A CSV file of private rows, - for standard input.")],
+    *,
+    column: Annotated[str, typer.Option(help="The column that names a candidate.")],
+    candidates: Annotated[
+        str,
+        typer.Option(
+            help="The public candidates: 'a,b,c', or @file with one in each line. "
+            "Rows that name anything else are ignored."
+        ),
+    ],
+    epsilon: Annotated[str, typer.Option(help="The privacy to spend.")],
+    neighbours: Annotated[
+        str, typer.Option(help="What is hidden of a row: add_remove or replace_one.")
+    ],
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            help="A column that says how much a row adds, clamped to 0..sensitivity; an empty "
+            "field counts 0. Without it each row counts 1."
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="The most that one row may add; needed with --scores.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Choose the candidate that most rows name."""
+    with refusals(as_json=as_json):
+        request = _Request(file, column, scores, candidates, epsilon, sensitivity, neighbours)
+        mechanism, count, chosen = _chosen(request)
+        gap = mechanism.accuracy(confidence=_CONFIDENCE, candidates=count).gap
+        if as_json:
+            _print_json(request, mechanism, count, chosen, gap)
+        else:
+            _show(request, mechanism, count, chosen, gap)
+
+
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What the command was asked for."""
+class _Request:
+    """What the choice depends on, as it was typed."""
 
     file: Path
     column: str
@@ -44,11 +79,10 @@ class Request:
     epsilon: str
     sensitivity: str | None
     neighbours: str
-    as_json: bool
 
 
-def choose(request: Request) -> None:
-    """Read the file, choose, and print the candidate with its accuracy and its price."""
+def _chosen(request: _Request) -> tuple[so.PermuteAndFlip, int, str]:
+    """Read the file and choose; return the mechanism and how many candidates there were too."""
     mechanism = _mechanism(request)
     names = _names(request)
     try:
@@ -59,26 +93,42 @@ def choose(request: Request) -> None:
     except csv.Error:
         raise ValueError("the file is not a CSV file; save it as CSV UTF-8") from None
     chosen = names[mechanism.release([found[name] for name in names])]
-    behind = mechanism.accuracy(confidence=_CONFIDENCE, candidates=len(names))
-    if request.as_json:
-        record = {
-            "chosen": chosen,
-            "candidates": len(names),
-            "mechanism": type(mechanism).__name__,
-            "neighbours": request.neighbours,
-            "epsilon": written(mechanism.epsilon),
-            "confidence": float(_CONFIDENCE),
-            "gap": behind.gap,
-        }
-        typer.echo(json.dumps(record, indent=2))
-        return
+    return mechanism, len(names), chosen
+
+
+def _print_json(
+    request: _Request, mechanism: so.PermuteAndFlip, count: int, chosen: str, gap: float
+) -> None:
+    from sordino.numbers.rational import written  # numpy is loaded only here
+
+    record = {
+        "chosen": chosen,
+        "candidates": count,
+        "mechanism": type(mechanism).__name__,
+        "neighbours": request.neighbours,
+        "epsilon": written(mechanism.epsilon),
+        "confidence": float(_CONFIDENCE),
+        "gap": gap,
+    }
+    typer.echo(json.dumps(record, indent=2))
+
+
+def _show(
+    request: _Request, mechanism: so.PermuteAndFlip, count: int, chosen: str, gap: float
+) -> None:
+    from rich.console import Console  # this and the following load rich and numpy
+    from rich.text import Text
+
+    from sordino.answer.render import printable
+    from sordino.numbers.rational import written
+
     console = Console(highlight=False, soft_wrap=True)
     console.print("chosen:   ", end="")
     console.print(Text(printable(chosen), "bold green"))
     console.print(
-        f"accuracy: with {float(_CONFIDENCE):.0%} confidence less than {behind.gap:,.1f} behind "
-        f"the best of {len(names):,}"
-        if len(names) > 1
+        f"accuracy: with {float(_CONFIDENCE):.0%} confidence less than {gap:,.1f} behind "
+        f"the best of {count:,}"
+        if count > 1
         else "accuracy: there was only one to choose"
     )
     console.print(
@@ -87,7 +137,7 @@ def choose(request: Request) -> None:
     )
 
 
-def _mechanism(request: Request) -> so.PermuteAndFlip:
+def _mechanism(request: _Request) -> so.PermuteAndFlip:
     if request.neighbours not in _RELATIONS:
         raise ValueError(f"neighbours must be add_remove or replace_one, got {request.neighbours}")
     if request.scores is not None and request.sensitivity is None:
@@ -98,6 +148,8 @@ def _mechanism(request: Request) -> so.PermuteAndFlip:
         raise ValueError(
             "--sensitivity goes with --scores; without a column of scores each row counts 1"
         )
+    from sordino.numbers.rational import decimal_of  # as above
+
     most = "1" if request.sensitivity is None else request.sensitivity
     # A sum of what each row adds rises or falls as a whole when a row comes or goes.
     return so.PermuteAndFlip(
@@ -107,8 +159,10 @@ def _mechanism(request: Request) -> so.PermuteAndFlip:
     )
 
 
-def _names(request: Request) -> list[str]:
+def _names(request: _Request) -> list[str]:
     """Read the candidates: a file with one in each line after @, or a list with commas."""
+    from sordino.mechanisms.choose.candidates import check_distinct  # as above
+
     text, listed = request.candidates, request.candidates.startswith("@")
     names = _lines(Path(text[1:]), request.file) if listed else text.split(",")
     kept = [name.strip() for name in names if name.strip()]
@@ -154,7 +208,7 @@ def _opened(path: Path) -> TextIO:
         raise ValueError(_UNREADABLE.format(path, error.strerror)) from None
 
 
-def _scores(file: TextIO, request: Request, most: Fraction, known: set[str]) -> Counter[str]:
+def _scores(file: TextIO, request: _Request, most: Fraction, known: set[str]) -> Counter[str]:
     """Add up what each row gives its candidate, at most the sensitivity and at least 0."""
     totals: Counter[str] = Counter()
     for name, value in _rows(file, request):
@@ -170,7 +224,9 @@ def _clamped(value: Decimal, most: Fraction) -> Fraction:
     return most if value.adjusted() > _FAR else min(Fraction(value), most)
 
 
-def _rows(file: TextIO, request: Request) -> Iterator[tuple[str, Decimal]]:
+def _rows(file: TextIO, request: _Request) -> Iterator[tuple[str, Decimal]]:
+    from sordino.numbers.rational import decimal_of  # as above
+
     rows = csv.DictReader(file)
     for wanted in (request.column, request.scores):
         if wanted is not None and wanted not in (rows.fieldnames or ()):

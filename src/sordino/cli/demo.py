@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sordino demo`: an invented hospital, a few questions to it, and how their answers look.
-
-The patients and visits are the same every time, and none of them ever lived. Every value is a
-function of the number of its row, so that the recipe is the data set: nothing to download, nothing
-to go stale, and no question whether somebody real might be in it.
-"""
+"""`sordino demo`: a few questions to an invented hospital, and how their answers look."""
 
 from __future__ import annotations
 
@@ -13,187 +8,23 @@ import sys
 from dataclasses import dataclass
 from math import exp
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import numpy.typing as npt
 import typer
-from rich.console import Console
-from rich.padding import Padding
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
 
 import sordino as so
-from sordino.answer import Answer
-from sordino.catalog.checks import DEFAULT
-from sordino.cli.show import table_of
-from sordino.cli.terminal import facts_of, gauge, plain
-from sordino.errors import BudgetExceeded, CatalogError, QueryError
-from sordino.ledger.verify import verify
-from sordino.session import Left
-from sordino.session.service import answer_to_json
+from sordino.cli.options import AsJson
+from sordino.cli.usage import refusals
+from sordino.errors import BudgetExceeded, QueryError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.panel import Panel
+
+    from sordino.answer import Answer
+    from sordino.session import Left
 
 NARROWEST, WIDEST = 60, 100
-INDENT = (0, 2, 0, 4)
-PATIENTS = 30_000
-DISEASES = ("asthma", "diabetes", "flu", "fracture", "migraine", "pneumonia")
-WARDS = ("Children", "Emergency", "Maternity", "Medicine", "Surgery")
-REGIONS = ("north", "east", "south", "west")
-_CITIES = 48
-_SHARES = {"flu": 30, "asthma": 20, "fracture": 18, "diabetes": 14, "migraine": 12, "pneumonia": 6}
-_COSTS = {
-    "asthma": 180, "diabetes": 240, "flu": 90, "fracture": 900, "migraine": 120, "pneumonia": 1900,
-}  # fmt: skip
-
-Words = npt.NDArray[np.uint64]
-
-CATALOG = """\
-# Who is protected, what is public, how much may be learned. Nothing here was read off the data.
-
-[budget]
-epsilon = 3
-delta = 1e-6              # only for keys that are not declared, such as the city of a patient
-
-[tables.visits]
-parquet = "visits.parquet"
-unit = "patient_id"       # one patient with all visits is hidden
-limits = { rows = 12 }    # a patient with more visits counts with twelve in all
-
-[tables.visits.columns]
-visit_id = "integer"
-patient_id = "integer"
-day = { type = "date", bounds = [2023-01-01, 2024-12-31] }
-ward = { type = "text", keys = ["Children", "Emergency", "Maternity", "Medicine", "Surgery"] }
-cost = { type = "real", bounds = [0, 5000] }
-urgent = "boolean"
-
-[tables.visits.columns.disease]
-type = "text"
-keys = ["asthma", "diabetes", "flu", "fracture", "migraine", "pneumonia"]
-
-[tables.patients]
-parquet = "patients.parquet"
-unit = "patient_id"
-limits = { rows = 1 }
-
-[tables.patients.columns]
-patient_id = "integer"
-sex = { type = "text", keys = ["f", "m", "x"] }
-age = { type = "integer", bounds = [0, 110] }
-city = "text"             # no list of cities: which are told is decided privately
-
-[tables.cities]
-parquet = "cities.parquet"
-public = true
-
-[tables.cities.columns]
-name = "text"
-region = { type = "text", keys = ["north", "east", "south", "west"] }
-"""
-
-
-def write(folder: Path) -> Path:
-    """Write three tables and their catalog into a folder, and return the path of the catalog.
-
-    A ledger that an earlier demonstration left is begun anew, which is right for nobody but people
-    who are invented. A folder that holds anything else is refused.
-    """
-    import pyarrow as pa  # heavy, and only the demonstration needs it here
-    import pyarrow.parquet as pq
-
-    made = tables()
-    path = folder / "sordino.toml"
-    files = [path, *(folder / f"{name}.parquet" for name in made)]
-    ledger = [folder / f"{DEFAULT}{end}" for end in ("", "-wal", "-shm", ".heads")]
-    if not (path.is_file() and path.read_text("utf-8", "replace") == CATALOG):
-        _check_free([*files, *ledger])
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(CATALOG, encoding="utf-8")
-    for file in ledger:
-        file.unlink(missing_ok=True)
-    for name, columns in made.items():
-        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
-    return path
-
-
-def _check_free(files: list[Path]) -> None:
-    for file in files:
-        if file.exists():
-            raise CatalogError(
-                f"{str(file)!r} is there already, and not as the demonstration writes it; name "
-                "another folder"
-            )
-
-
-def tables() -> dict[str, dict[str, npt.NDArray[Any]]]:
-    """Return the columns of the three tables."""
-    people = np.arange(PATIENTS, dtype=np.uint64)
-    city = _skewed(_mix(people, 1), _CITIES)
-    ages = np.minimum((_share(_mix(people, 2)) + _share(_mix(people, 3))) * 52, 104)
-    visits_of = 1 + np.minimum((-2.8 * np.log1p(-_share(_mix(people, 4)))).astype(np.int64), 40)
-    owners = np.repeat(people, visits_of)
-    visits = np.arange(owners.size, dtype=np.uint64)
-    disease = _weighted(_mix(visits, 5), tuple(_SHARES[name] for name in DISEASES))
-    typical = np.array([_COSTS[name] for name in DISEASES], dtype=np.float64)[disease]
-    day = (_share(_mix(visits, 6)) * 731).astype(np.int64).astype("timedelta64[D]")
-    return {
-        "patients": {
-            "patient_id": _identifier(people),
-            "sex": np.array(["f", "m", "x"])[_weighted(_mix(people, 7), (50, 49, 1))],
-            "age": ages.astype(np.int64),
-            "city": np.where(people % np.uint64(10_007) == 5, "Little Foxley", _names()[city]),
-        },
-        "visits": {
-            "visit_id": visits.astype(np.int64) + 1,
-            "patient_id": _identifier(owners),
-            "day": np.datetime64("2023-01-01", "D") + day,
-            "disease": np.array(DISEASES)[disease],
-            "ward": np.array(WARDS)[_weighted(_mix(visits, 8), (9, 16, 12, 36, 27))],
-            "cost": np.round(typical * (0.4 - 0.6 * np.log1p(-_share(_mix(visits, 9)))), 2),
-            "urgent": _share(_mix(visits, 10)) < 0.27,
-        },
-        "cities": {
-            "name": _names(),
-            "region": np.array(REGIONS)[np.arange(_CITIES) % len(REGIONS)],
-        },
-    }
-
-
-def _names() -> npt.NDArray[Any]:
-    first = ("Ash", "Birch", "Clay", "Dun", "Elm", "Fern", "Green", "Hart")
-    second = ("bridge", "field", "ford", "haven", "mouth", "ton")
-    return np.array([one + other for one in first for other in second])
-
-
-def _identifier(people: Words) -> npt.NDArray[np.int64]:
-    """Give each patient a number that does not tell the order they were made in."""
-    return (people * np.uint64(7_919) % np.uint64(90_001)).astype(np.int64) + 10_000
-
-
-def _mix(numbers: Words, column: int) -> Words:
-    """Return a hash of each number, another one for each column; for invented data alone."""
-    mixed = numbers + np.uint64(column * 0x9E3779B97F4A7C15 % 2**64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-def _share(hashes: Words) -> npt.NDArray[np.float64]:
-    """Return numbers from 0 to below 1."""
-    return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _weighted(hashes: Words, percents: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    """Return places, each as often as its percentage says."""
-    ends = np.cumsum(percents)
-    places: npt.NDArray[np.intp] = np.searchsorted(ends, _share(hashes) * ends[-1], side="right")
-    return places
-
-
-def _skewed(hashes: Words, size: int) -> npt.NDArray[np.intp]:
-    """Return places of which the first are the most frequent by far."""
-    return (_share(hashes) ** 2.2 * size).astype(np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +95,24 @@ GROUP BY region ORDER BY patients DESC""",
 REFUSED = "SELECT patient_id, cost FROM visits WHERE disease = 'migraine'"
 
 
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(help="Where to write the invented tables and the picture.")
+    ] = Path("sordino-demo"),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Invent a hospital and ask it a few questions in SQL."""
+    with refusals(as_json=as_json):
+        show_json(folder) if as_json else show(folder)
+
+
 def show(folder: Path, console: Console | None = None) -> None:
     """Invent the hospital, ask it all questions, and print the answers."""
+    from rich.console import Console  # this and the following load rich and numpy
+
+    from sordino.cli.hospital import write
+
     console = console or Console(highlight=False)
     console.width = min(max(console.width, NARROWEST), WIDEST)
     with console.status("inventing a hospital"):
@@ -286,12 +133,15 @@ def show(folder: Path, console: Console | None = None) -> None:
         (left,) = hospital.budget
         _show_budget(console, left)
     _draw(console, answers[0], folder / "diseases.png")
-    console.print(_closing(catalog, left))
+    _print(console, _closing(catalog, left))
     console.print()
 
 
 def show_json(folder: Path) -> None:
     """Invent the hospital, ask it all questions, and print the answers for programs."""
+    from sordino.cli.hospital import write  # this and the following load numpy
+    from sordino.session.service import answer_to_json
+
     catalog = write(folder)
     with so.open(catalog) as hospital:
         answers = []
@@ -302,7 +152,21 @@ def show_json(folder: Path) -> None:
     typer.echo(json.dumps({"catalog": str(catalog), "answers": answers}, indent=2))
 
 
+def _print(console: Console, what: RenderableType, style: str = "") -> None:
+    """Print something below a heading, a little to the right of it."""
+    from rich.padding import Padding  # this and the following load rich
+    from rich.text import Text
+
+    shown = Text(what, style) if isinstance(what, str) else what
+    console.print(Padding(shown, (0, 2, 0, 4), expand=False))
+
+
 def _opening(catalog: Path) -> Panel:
+    from rich.panel import Panel  # this and the following load rich and numpy
+    from rich.text import Text
+
+    from sordino.cli.hospital import PATIENTS
+
     text = Text.assemble(
         (f"An invented hospital: {PATIENTS:,} patients, three tables.\n", "bold"),
         f"The tables and what is declared about them lie in {catalog.parent}. Every answer hides "
@@ -315,21 +179,28 @@ def _opening(catalog: Path) -> Panel:
 
 
 def _show_answer(console: Console, number: int, question: Question, answer: Answer) -> None:
+    from rich.padding import Padding  # this and the following load rich
+    from rich.table import Table
+    from rich.text import Text
+
+    from sordino.cli.show import table_of
+    from sordino.cli.terminal import plain
+
     heading = Table.grid(padding=(0, 2, 0, 0), expand=True)
     heading.add_column(width=2, style="bold cyan", justify="right")
     heading.add_column(ratio=1, style="bold")
     heading.add_column(no_wrap=True, style="bold cyan")
     heading.add_row(str(number), question.words, str(answer.price))
     console.print(Padding(heading, (0, 2, 0, 0)))
-    console.print(Padding(Text(question.remark, style="dim"), INDENT, expand=False))
+    _print(console, question.remark, "dim")
     console.print()
     console.print(Padding(Text(question.code, style="green"), (0, 0, 0, 4), expand=False))
     console.print()
-    console.print(Padding(table_of(answer, console), INDENT, expand=False))
+    _print(console, table_of(answer, console))
     if number == 1:
         said = plain("\n".join(f"- {note}" for note in answer.notes), console)
         console.print()
-        console.print(Padding(Text(said, style="dim"), INDENT, expand=False))
+        _print(console, said, "dim")
 
 
 def _show_refusal(console: Console, hospital: so.Session) -> None:
@@ -339,13 +210,16 @@ def _show_refusal(console: Console, hospital: so.Session) -> None:
         refusal = str(error)
     else:
         raise RuntimeError("a question about single rows was not refused")
-    console.print(Text("    What gives somebody away is refused, and costs nothing:", style="bold"))
+    _print(console, "What gives somebody away is refused, and costs nothing:", "bold")
     console.print()
-    console.print(Padding(Text(refusal, style="yellow"), INDENT, expand=False))
+    _print(console, refusal, "yellow")
 
 
 def _show_ledger(console: Console, hospital: so.Session) -> None:
     """Show that the ledger gives answers again, refuses what is too much, and can be verified."""
+    from sordino.cli.terminal import facts_of  # this and the following load rich and numpy
+    from sordino.ledger.verify import verify
+
     first = QUESTIONS[0]
     again = hospital.ask(first.sql, **dict(first.asked))
     if not again.again:
@@ -357,17 +231,21 @@ def _show_ledger(console: Console, hospital: so.Session) -> None:
     else:
         raise RuntimeError("a question that costs more than is left was not refused")
     (found,) = verify(hospital.ledger)
-    console.print(Text("    What was spent is kept in a ledger:", style="bold"))
+    _print(console, "What was spent is kept in a ledger:", "bold")
     console.print()
     facts = [
         ("asked again", "the first question gets its stored answer, and nothing is charged"),
         ("too much", refused),
         ("verified", f"{found.entries} entries, {found.charges} charges, {found.answers} answers"),
     ]
-    console.print(Padding(facts_of(facts), INDENT, expand=False))
+    _print(console, facts_of(facts))
 
 
 def _show_budget(console: Console, left: Left) -> None:
+    from rich.text import Text  # this and the following load rich
+
+    from sordino.cli.terminal import gauge
+
     part = left.left.value / left.cap.value
     told = f"  {left.left} of {left.cap}"
     console.print(Text.assemble(("    what is left  ", "bold"), gauge(part, console), told))
@@ -378,15 +256,17 @@ def _draw(console: Console, answer: Answer, path: Path) -> None:
     try:
         answer.plot(path)
     except ImportError as error:
-        console.print(Padding(Text(str(error), style="dim"), INDENT, expand=False))
+        _print(console, str(error), "dim")
     else:
-        console.print(Padding(Text(f"The first answer as a picture: {path}"), INDENT, expand=False))
+        _print(console, f"The first answer as a picture: {path}")
         console.print()
 
 
-def _closing(catalog: Path, left: Left) -> Padding:
+def _closing(catalog: Path, left: Left) -> RenderableType:
+    from rich.text import Text  # rich is loaded only here
+
     spent = float(left.cap.value - left.left.value)
-    text = Text.assemble(
+    return Text.assemble(
         f"To whoever reads all of it, nothing becomes more than e^{spent:.3g} = {exp(spent):.1f} "
         "times as likely because one patient is in the data or is not, but for one chance in a "
         "million that a city is told.\n\n",
@@ -396,4 +276,3 @@ def _closing(catalog: Path, left: Left) -> Padding:
         f"and type the two green lines at the top. {catalog} shows what an owner declares, and "
         "docs/sql.md what can be asked. The next demonstration begins a new ledger.",
     )
-    return Padding(text, INDENT, expand=False)

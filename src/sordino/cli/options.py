@@ -48,6 +48,10 @@ def whole(*, least: int | None = None, most: int | None = None) -> Callable[[str
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON, for programs; errors are JSON too.")
 ]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
+Plot: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Also draw it into this file (.png, .svg, .pdf).")
+]
 CatalogFile: TypeAlias = Annotated[
     Path, typer.Option("--catalog", help="The file that declares the tables and the budget.")
 ]

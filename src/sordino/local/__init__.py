@@ -12,7 +12,7 @@ from sordino.local.numbers import MeanEstimate
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise
 from sordino.local.protocol import Client, Protocol, Server
-from sordino.local.reports import Reports, joined, read_reports
+from sordino.local.randomizer import Reports, joined, read_reports
 from sordino.local.response import Response
 
 __all__ = [

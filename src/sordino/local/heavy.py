@@ -24,8 +24,14 @@ from sordino.local.domain import Numbers, Symbols, WordDomain
 from sordino.local.estimate import Estimate, onto_simplex
 from sordino.local.hashing import PRIME, Hashing, Rows, hashed
 from sordino.local.protocol import MARGIN
-from sordino.local.randomizer import Encoder, Randomizer, check_reports
-from sordino.local.reports import Reports, joined, read_reports
+from sordino.local.randomizer import (
+    Encoder,
+    Randomizer,
+    Reports,
+    check_reports,
+    joined,
+    read_reports,
+)
 from sordino.numbers.confidence import mean_limits
 from sordino.numbers.rational import (
     Integer,

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from sordino.local.domain import Codes
 from sordino.local.protocol import Protocol, Server
-from sordino.local.randomizer import odds_of, read_epsilon
-from sordino.local.reports import Reports, read_reports
+from sordino.local.randomizer import Reports, odds_of, read_epsilon, read_reports
 from sordino.local.response import Response, respond
 from sordino.numbers.rational import Integer, Number, is_integer, positive_whole, written
 from sordino.privacy.loss import Loss

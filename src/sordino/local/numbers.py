@@ -189,7 +189,7 @@ class MeanServer(Counting):
 
     >>> import numpy as np
     >>> from sordino.local.one_bit import OneBit
-    >>> from sordino.local.reports import Reports
+    >>> from sordino.local.randomizer import Reports
     >>> protocol = OneBit(0, 100, epsilon=1)
     >>> server = protocol.server()
     >>> server.add(Reports(protocol.fingerprint, np.array([0, 1, 0, 1, 1] * 200, dtype=np.uint8)))

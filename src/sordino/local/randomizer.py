@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every protocol has: an epsilon, a loss, a fingerprint, clients that randomize and servers.
+"""What every protocol has: an epsilon, a loss, clients that randomize, reports, and servers.
 
 Counts of reports are whole numbers, so that servers can be merged in any order.
 """
@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sordino.local.reports import Reports
 from sordino.numbers.balls import exp_neg
 from sordino.numbers.rational import Integer, Number, positive, positive_whole, written
 from sordino.privacy import losses
@@ -30,6 +32,9 @@ SMALLEST, LARGEST = Fraction(1, 1 << 20), Fraction(40)
 # The odds minus 1 have so many binary places: the loss that is given away is below 2**-62 of
 # epsilon.
 _ODDS_PLACES = 64
+_MARK = "sordino reports 1"
+_NUMBER = re.compile(r"[<|]u[1248]")
+_LONGEST_HEADER = 1_000
 
 
 def read_epsilon(value: object) -> Fraction:
@@ -115,6 +120,73 @@ class Randomizer(ABC):
         """A name that no protocol has of another kind, with another epsilon or question."""
         about = ["sordino local 1", type(self).__name__, str(self.epsilon), *self._details()]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """The randomized answers of some people to one question; the first axis goes by person.
+
+    ``protocol`` is the fingerprint of the protocol that made them: another one cannot count them.
+    """
+
+    protocol: str
+    data: npt.NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} reports, {self.data.nbytes} bytes, protocol {self.protocol[:8]}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Reports):
+            return NotImplemented
+        return self.protocol == other.protocol and np.array_equal(self.data, other.data)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none either
+
+    def to_bytes(self) -> bytes:
+        """Return the reports as bytes: a line that says what they are, then the numbers."""
+        data = np.ascontiguousarray(self.data)
+        data = data.astype(data.dtype.newbyteorder("<"), copy=False)
+        header = {
+            "kind": _MARK,
+            "protocol": self.protocol,
+            "number": data.dtype.str,
+            "shape": data.shape,
+        }
+        return json.dumps(header).encode() + b"\n" + data.tobytes()
+
+
+def read_reports(data: bytes) -> Reports:
+    """Read what ``to_bytes`` wrote."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError("reports are read from bytes")
+    line, _, body = bytes(data).partition(b"\n")
+    try:
+        header = json.loads(line) if len(line) <= _LONGEST_HEADER else None
+        if not isinstance(header, dict) or header.get("kind") != _MARK:
+            raise ValueError
+        shape, number, protocol = header["shape"], header["number"], header["protocol"]
+        sizes = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+        if not sizes or not _NUMBER.fullmatch(number) or not isinstance(protocol, str):
+            raise ValueError
+        if prod(shape) * np.dtype(number).itemsize != len(body) or not 1 <= len(shape) <= 2:
+            raise ValueError
+        array = np.frombuffer(body, dtype=number).reshape(shape)
+    except (ValueError, KeyError, TypeError, UnicodeDecodeError, RecursionError):
+        raise ValueError("these bytes are no whole reports; have them sent again") from None
+    return Reports(protocol, array)
+
+
+def joined(many: Iterable[Reports]) -> Reports:
+    """Return the reports of several clients as one."""
+    parts = list(many)
+    if not parts:
+        raise ValueError("there are no reports to join")
+    if len({part.protocol for part in parts}) > 1:
+        raise ValueError("only reports of one protocol can be joined; keep others apart")
+    return Reports(parts[0].protocol, np.concatenate([part.data for part in parts]))
 
 
 class Encoder(ABC):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of an audit. Generators are seeded, so every picture is the same each time."""
 
-import builtins
 import itertools
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -167,15 +167,8 @@ def test_without_outputs_there_is_nothing_to_draw() -> None:
 
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def refuse(name: str, *rest: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
     report = audited(laplace)
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install 'sordino\[plot\]'"):
         plot(report)
 

@@ -11,20 +11,7 @@ from sordino.cli.main import app
 
 Run = Callable[..., Result]
 
-CATALOG = """\
-[budget]
-epsilon = 1
-
-[tables.visits]
-csv = "visits.csv"
-unit = "id"
-limits = { rows = 2 }
-
-[tables.visits.columns]
-id = "integer"
-age = { type = "integer", bounds = [0, 100] }
-ward = { type = "text", keys = ["north", "south"] }
-"""
+CATALOG = (Path(__file__).parents[2] / "fixtures" / "clinic.toml").read_text("utf-8")
 
 
 @pytest.fixture

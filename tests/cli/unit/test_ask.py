@@ -4,6 +4,7 @@
 import csv
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -137,13 +138,17 @@ def test_a_ledger_that_lacks_a_receipt_leaves_with_4(run: Run, clinic: Path) -> 
     assert "entry 2 of 'people'" in lost.stderr
 
 
+def raising(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
 def test_what_fails_after_the_charge_leaves_with_1(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise SealedError
-
-    monkeypatch.setattr(Session, "answer", fail)
+    monkeypatch.setattr(Session, "answer", raising(SealedError()))
     done = run("ask", COUNT, "--epsilon", "0.1")
     assert done.exit_code == 1
     assert done.stderr.startswith("sordino: the question could not be answered; the charge stays")
@@ -152,10 +157,7 @@ def test_what_fails_after_the_charge_leaves_with_1(
 def test_an_interrupt_leaves_with_130_and_says_where_a_charge_can_be_seen(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Session, "answer", interrupt)
+    monkeypatch.setattr(Session, "answer", raising(KeyboardInterrupt()))
     done = run("ask", COUNT, "--epsilon", "0.1")
     assert done.exit_code == 130
     assert done.stderr == (

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from sordino.cli import audit, work
+from sordino.cli import audit
 from sordino.cli.audit import read_value
 from sordino.cli.main import app
+from sordino.session import progress
 
 MODULE = """
 import numpy as np
@@ -320,10 +320,11 @@ def test_values_are_read_as_python_writes_them(text: str, value: object) -> None
 
 
 def test_a_terminal_gets_a_bar_and_nothing_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
     for is_terminal in (True, False):
         screen = io.StringIO()
-        console = Console(file=screen, force_terminal=is_terminal, width=100)
-        monkeypatch.setattr(work, "console_for", lambda *, errors, to=console: to if errors else 0)
+        monkeypatch.setattr("sys.stderr", screen)
+        monkeypatch.setattr(screen, "isatty", lambda to=is_terminal: to)
         with audit.bar(as_json=False) as begin:
             begin("1 of 2: Quantiles([0.5])")(1, 2)
             step = begin("2 of 2: Laplace")

@@ -14,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from sordino.catalog.toml import read_catalog
-from sordino.cli.catalog import check, init
+from sordino.cli.catalog import check_catalog, write_draft
 from sordino.cli.main import app
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
@@ -31,20 +31,22 @@ def visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_draft_is_written_and_passes_the_check(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    init([visits], unit="id", guess_types=True, bounds=["age=0:110"], declare_public=["disease"])
+    write_draft(
+        [visits], unit="id", guess_types=True, bounds=["age=0:110"], declare_public=["disease"]
+    )
     assert "go through its 1 line marked TODO" in capsys.readouterr().out
     made = read_catalog("sordino.toml")
     assert [column.keys for column in made.tables[0].columns] == [None, None, ("flu",)]
-    check()
+    check_catalog()
     assert "sordino.toml can be used: 0 errors, 0 warnings, 1 note" in capsys.readouterr().out
 
 
 def test_a_catalog_is_not_written_over_by_accident(visits: Path) -> None:
     Path("sordino.toml").write_text("mine")
     with pytest.raises(CatalogError, match="add --force"):
-        init([visits])
+        write_draft([visits])
     assert Path("sordino.toml").read_text() == "mine"
-    init([visits], force=True)
+    write_draft([visits], force=True)
     assert "[budget]" in Path("sordino.toml").read_text()
 
 
@@ -52,24 +54,24 @@ def test_a_catalog_may_lie_in_another_folder(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("sub").mkdir()
-    init([visits], unit="id", output=Path("sub/my.toml"))
+    write_draft([visits], unit="id", output=Path("sub/my.toml"))
     assert "then: sordino check sub/my.toml" in capsys.readouterr().out
-    check(Path("sub/my.toml"))
+    check_catalog(Path("sub/my.toml"))
 
 
 @pytest.mark.parametrize("entry", ["age", "age=5", "=0:1", "0:1"])
 def test_bounds_are_written_in_one_way(visits: Path, entry: str) -> None:
     with pytest.raises(CatalogError, match="column=low:high"):
-        init([visits], bounds=[entry])
+        write_draft([visits], bounds=[entry])
     assert not Path("sordino.toml").exists()
 
 
 def test_a_catalog_that_cannot_be_used_leaves_with_1(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    init([visits])
+    write_draft([visits])
     with pytest.raises(typer.Exit) as left:
-        check()
+        check_catalog()
     assert left.value.exit_code == 1
     assert "cannot be used yet: 1 error," in capsys.readouterr().out
 
@@ -77,11 +79,11 @@ def test_a_catalog_that_cannot_be_used_leaves_with_1(
 def test_findings_are_told_to_programs_as_json(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    init([visits], unit="id")
+    write_draft([visits], unit="id")
     visits.unlink()
     capsys.readouterr()
     with pytest.raises(typer.Exit):
-        check(as_json=True)
+        check_catalog(as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert found[0]["severity"] == "error"
     assert "there is no file" in found[0]["message"]
@@ -92,17 +94,17 @@ def test_a_catalog_that_is_not_there_is_a_wrong_request(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(CatalogError, match=r"there is no file 'nope\.toml'"):
-        check(Path("nope.toml"))
+        check_catalog(Path("nope.toml"))
     Path("sordino.toml").write_text("[budget", "utf-8")
     with pytest.raises(typer.Exit) as left:
-        check()
+        check_catalog()
     assert left.value.exit_code == 1
     assert visits.exists()
     assert "correct that in" in capsys.readouterr().out
 
 
 def test_the_catalog_may_be_named_as_other_commands_take_it(visits: Path) -> None:
-    init([visits], unit="id", output=Path("my.toml"))
+    write_draft([visits], unit="id", output=Path("my.toml"))
     for arguments, code in (
         (["my.toml"], 0),
         (["--catalog", "my.toml"], 0),
@@ -115,7 +117,7 @@ def test_the_catalog_may_be_named_as_other_commands_take_it(visits: Path) -> Non
 
 def test_findings_are_not_folded_in_a_pipe(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    init([visits])
+    write_draft([visits])
     done = CliRunner().invoke(app, ["check"])
     assert done.exit_code == 1
     found = json.loads(CliRunner().invoke(app, ["check", "--json"]).stdout)
@@ -137,12 +139,12 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_drafted_of_a_database_can_be_opened(
     database: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    init([database], unit="id", bounds=["age=0:110"])
+    write_draft([database], unit="id", bounds=["age=0:110"])
     text = Path("sordino.toml").read_text()
     assert "# The view old is left out" in text
     assert "# older: " in text
     assert [table.name for table in read_catalog("sordino.toml").tables] == ["visits"]
-    check()
+    check_catalog()
     assert "can be used" in capsys.readouterr().out
 
 
@@ -151,7 +153,7 @@ def test_a_database_of_views_alone_is_not_drafted(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE VIEW ones AS SELECT 1 AS id")
     with pytest.raises(CatalogError, match=r"only views \('?ones.*CREATE TABLE"):
-        init([path], output=tmp_path / "sordino.toml")
+        write_draft([path], output=tmp_path / "sordino.toml")
 
 
 @pytest.mark.parametrize(
@@ -168,12 +170,12 @@ def test_what_opening_refuses_the_check_refuses(
     new: str,
     said: str,
 ) -> None:
-    init([database], unit="id", bounds=["age=0:110"])
+    write_draft([database], unit="id", bounds=["age=0:110"])
     path = Path("sordino.toml")
     path.write_text(path.read_text().replace(old, new))
     capsys.readouterr()
     with pytest.raises(typer.Exit):
-        check(as_json=True)
+        check_catalog(as_json=True)
     finding = json.loads(capsys.readouterr().out)[0]
     assert finding["severity"] == "error"
     assert said in finding["message"] + finding["hint"]
@@ -184,7 +186,7 @@ def test_what_opening_refuses_the_check_refuses(
 def test_what_only_opening_sees_is_an_error_of_the_check(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    init([visits], unit="id", guess_types=True)
+    write_draft([visits], unit="id", guess_types=True)
     path = Path("sordino.toml")
     parent = """
 [tables.more]
@@ -200,15 +202,15 @@ day = "date"
     path.write_text(text + 'day = "date"\n' + parent)
     visits.write_text("id,age,disease,day\n", "utf-8")
     with pytest.raises(typer.Exit):
-        check(as_json=True)
+        check_catalog(as_json=True)
     out = capsys.readouterr().out
     assert "several texts of a format would become one id" in out
     assert "declare it as text" in out
 
 
 def test_the_next_step_names_the_catalog(visits: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    init([visits], unit="id", output=Path("other.toml"))
-    check(Path("other.toml"))
+    write_draft([visits], unit="id", output=Path("other.toml"))
+    check_catalog(Path("other.toml"))
     assert "sordino check other.toml --read" in capsys.readouterr().out
 
 
@@ -217,26 +219,26 @@ def test_a_ledger_that_cannot_be_written_is_an_error(
     visits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, entry: str
 ) -> None:
     monkeypatch.chdir(visits.parent)
-    init([visits], unit="id")
+    write_draft([visits], unit="id")
     path = Path("sordino.toml")
     text = path.read_text("utf-8")
     path.write_text(f'{text}\n[ledger]\n{entry} = "away/books"\n', "utf-8")
     capsys.readouterr()
     with pytest.raises(typer.Exit):
-        check(path, as_json=True)
+        check_catalog(path, as_json=True)
     said = [finding["message"] for finding in json.loads(capsys.readouterr().out)]
     what = "ledger" if entry == "file" else "anchor"
     assert any(one.startswith("there is no folder") and f"the {what}" in one for one in said)
     Path("away").mkdir()
-    check(path)
+    check_catalog(path)
     monkeypatch.setattr(os, "access", lambda *_: False)
     capsys.readouterr()
     with pytest.raises(typer.Exit):
-        check(path)
+        check_catalog(path)
     told = " ".join(capsys.readouterr().out.split())  # whatever the width of the terminal
     assert "cannot be written" in told
     with pytest.raises(typer.Exit):
-        check(path, as_json=True)
+        check_catalog(path, as_json=True)
     said = [finding["message"] for finding in json.loads(capsys.readouterr().out)]
     assert any("cannot be written by who runs this" in one for one in said)
 
@@ -263,7 +265,7 @@ def test_a_file_that_may_not_be_read_is_told_so(
 
     monkeypatch.setattr(pa, "input_stream", refuse)
     with pytest.raises(CatalogError, match="cannot be read: permission denied; let") as raised:
-        init([visits])
+        write_draft([visits])
     assert "Detail" not in str(raised.value)
 
 
@@ -272,7 +274,7 @@ def test_a_database_that_another_program_has_open_is_told_which(visits: Path) ->
     holding = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); input()"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS id")
-    init([path], unit="id")
+    write_draft([path], unit="id")
     catalog = read_catalog("sordino.toml")
     with subprocess.Popen(
         [sys.executable, "-c", holding, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -284,7 +286,7 @@ def test_a_database_that_another_program_has_open_is_told_which(visits: Path) ->
             DuckdbEngine(catalog)
         assert "http" not in str(raised.value)
         with pytest.raises(CatalogError, match=said):
-            init([path], force=True)
+            write_draft([path], force=True)
         other.communicate(b"\n")
 
 
@@ -293,7 +295,7 @@ def test_views_that_are_left_out_are_told(visits: Path, capsys: pytest.CaptureFi
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS id")
         connection.execute("CREATE VIEW ones AS SELECT 1 AS id")
-    init([path], unit="id")
+    write_draft([path], unit="id")
     assert "note: the view ones is left out" in capsys.readouterr().out
-    init([path], unit="id", force=True, as_json=True)
+    write_draft([path], unit="id", force=True, as_json=True)
     assert "the view ones" in json.loads(capsys.readouterr().out)["remarks"][0]

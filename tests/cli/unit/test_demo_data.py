@@ -7,7 +7,7 @@ import pytest
 
 import sordino as so
 from sordino.catalog.toml import read_catalog
-from sordino.cli.demo import DISEASES, PATIENTS, REGIONS, tables, write
+from sordino.cli.hospital import DISEASES, PATIENTS, REGIONS, tables, write
 from sordino.errors import CatalogError
 
 DIGEST = "83413cf39f482ed4af4b588c92be5268feac4a49b5581b9b6055d03362195ffb"

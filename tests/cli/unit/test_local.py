@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sordino.cli import work
 from sordino.cli.local.files import read_protocol
+from sordino.session import progress
 from tests.cli.unit.survey import AGES, TRUE, enter_folder, run, told
 
 SURE = "0.99999999"
@@ -236,11 +236,13 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch, module: object) -> io.StringI
 
 
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = on_a_terminal(monkeypatch, work)
-    run("encode", "people.csv", *TRUE, "--out", "r.csv")
-    assert re.search(r"encoding .* 100 of 100 reports", text.getvalue())
-    run("estimate", "r.csv")
-    assert re.search(r"counting .* 100 of 100 reports", text.getvalue())
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "is_watched", lambda: True)
+    shown = run("encode", "people.csv", *TRUE, "--out", "r.csv").stderr
+    assert re.search(r"encoding \[#+\] 100 of 100 reports", shown)
+    shown = run("estimate", "r.csv").stderr
+    assert re.search(r"counting \[#+\] 100 of 100 reports", shown)
+    assert run("estimate", "r.csv", "--json").stderr == ""
 
 
 def test_a_terminal_gets_the_top_of_a_long_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,19 +10,7 @@ from sordino import dbapi
 from sordino.errors import LedgerError, QueryError
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
-TOML = """
-[budget]
-epsilon = 4
-
-[tables.visits]
-csv = "visits.csv"
-unit = "person"
-limits = { rows = 2 }
-
-[tables.visits.columns]
-person = "integer"
-ward = { type = "text", keys = ["north", "south"] }
-"""
+TOML = (Path(__file__).parents[2] / "fixtures" / "wards.toml").read_text("utf-8")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sordino.local.heavy import Found, HeavyHitters, WordServer
-from sordino.local.reports import Reports
+from sordino.local.randomizer import Reports
 from tests.support.seeded import SeededBits
 from tests.support.tape import replay
 

@@ -19,8 +19,7 @@ from sordino.local.piecewise import (
     largest_square,
     window_limits,
 )
-from sordino.local.randomizer import number_of
-from sordino.local.reports import Reports, read_reports
+from sordino.local.randomizer import Reports, number_of, read_reports
 from tests.support.seeded import SeededBits
 from tests.support.tape import replay
 

@@ -25,6 +25,24 @@ def test_a_slow_question_shows_a_bar_and_wipes_it(monkeypatch: pytest.MonkeyPatc
     assert out.getvalue().endswith(" \r")
 
 
+def test_an_amount_takes_the_place_of_a_percentage_and_nothing_is_folded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setenv("COLUMNS", "40")
+    out = StringIO()
+    with progress.ProgressBar("asking", out) as bar:
+        bar(None)
+        bar(None, "7 rows")
+        bar(0.5, "3 of 6")
+        bar.doing = "a name that is longer than this terminal is wide"
+        bar(0.5, "3 of 6")
+    shown = out.getvalue().split("\r")[1:]
+    assert shown[:3] == ["asking", "asking: 7 rows", f"asking [{'#' * 12}{'.' * 11}] 3 of 6"]
+    assert shown[3] == bar.doing[:39]
+    assert shown[4:] == [" " * 39, ""]
+
+
 def test_nobody_watches_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", StringIO())
     assert progress.is_watched() is False
@@ -36,3 +54,5 @@ def test_a_terminal_and_a_notebook_are_watched(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     with progress.watched("asking") as bar:
         assert isinstance(bar, progress.ProgressBar)
+    with progress.watched("asking", quiet=True) as nothing:
+        assert nothing is None

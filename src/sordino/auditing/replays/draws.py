@@ -271,13 +271,11 @@ class Noise(np.float64):
     use: Use | None
     step: int
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return _applied(ufunc, method, inputs, options)
-
     __add__, __radd__ = _operators(np.add)
     __sub__, __rsub__ = _operators(np.subtract)
     __mul__, __rmul__ = _operators(np.multiply)
     __truediv__, _ = _operators(np.divide)
+    __array_ufunc__ = NoiseArray.__array_ufunc__
 
     def __neg__(self) -> Any:
         return np.negative(self)

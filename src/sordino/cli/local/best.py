@@ -19,8 +19,8 @@ from sordino.cli.local.protocols import (
     name_of,
     percentage,
 )
+from sordino.cli.outputs import check_picture, draw
 from sordino.cli.terminal import console_for
-from sordino.cli.work import check_picture, draw
 from sordino.local.plot import draw_errors
 from sordino.local.protocol import Protocol
 

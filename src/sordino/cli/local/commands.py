@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from sordino.cli.options import SURE, AsJson, whole
+from sordino.cli.options import SURE, AsJson, Force, Plot, whole
 from sordino.cli.usage import Commands, refusals
 
 local = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
@@ -26,10 +26,6 @@ Low: TypeAlias = Annotated[
     str | None, typer.Option(help="The lower end of the range, where numbers are reported.")
 ]
 High: TypeAlias = Annotated[str | None, typer.Option(help="The upper end of the range.")]
-Plot: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Also draw it into this file (.png, .svg, .pdf).")
-]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 
 _MOST_PEOPLE = 10**15
 _MOST_CATEGORIES = 1_000_000

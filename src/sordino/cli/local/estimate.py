@@ -19,12 +19,12 @@ from rich.text import Text
 from sordino.answer.render import printable
 from sordino.cli.local.files import bar, read_pieces, read_protocol
 from sordino.cli.local.protocols import AnyProtocol, as_text, name_of
+from sordino.cli.outputs import check_picture, draw
 from sordino.cli.terminal import console_for, facts_of
-from sordino.cli.work import check_picture, draw
 from sordino.local.estimate import Estimate, Line, written_down, written_near, written_up
 from sordino.local.numbers import MeanEstimate, MeanServer, NumberProtocol
 from sordino.local.protocol import Server
-from sordino.local.reports import Reports
+from sordino.local.randomizer import Reports
 from sordino.numbers.rational import decimal_of
 
 _EXACT = Context(prec=1000)  # More digits than any number here has.

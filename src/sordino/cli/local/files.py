@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,8 +19,9 @@ import pyarrow.parquet as pq
 import typer
 
 from sordino.cli.local.protocols import AnyProtocol, about, foreign, read_about, shape_of
-from sordino.cli.usage import INTERRUPTED
-from sordino.cli.work import check_target, exists, progress, unwritable
+from sordino.cli.outputs import check_target, exists, unwritable
+from sordino.cli.usage import INTERRUPTED, show_fault
+from sordino.session.progress import watched
 
 Data: TypeAlias = npt.NDArray[Any]
 
@@ -260,13 +260,17 @@ def unreadable(path: Path, error: OSError) -> ValueError:
 @contextmanager
 def bar(doing: str, total: int, *, as_json: bool, nothing: str) -> Iterator[Callable[[int], None]]:
     """Give a way to say that so many more are done: a bar on a terminal, nothing elsewhere."""
-    shown = progress("{task.completed:,} of {task.total:,} reports", as_json=as_json)
-    task = shown.add_task(doing, total=total)
+    counted = 0
     try:
-        with shown:
-            yield lambda count: shown.advance(task, count)
+        with watched(doing, quiet=as_json) as shown:
+
+            def done(count: int) -> None:
+                nonlocal counted
+                counted += count
+                if shown is not None:
+                    shown(counted / total, f"{counted:,} of {total:,} reports")
+
+            yield done
     except KeyboardInterrupt:
-        record = {"code": "interrupted", "message": "stopped", "why": "", "hint": nothing}
-        text = f"sordino: stopped; {nothing}"
-        typer.echo(json.dumps({**record, "span": None}) if as_json else text, err=True)
+        show_fault("interrupted", "stopped", nothing, as_json=as_json)
         raise typer.Exit(INTERRUPTED) from None

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What long commands share: files that are checked before the work, and a bar while it lasts."""
+"""Files that commands write: checked before the work, so that none is done in vain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-from sordino.cli.terminal import console_for
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -70,17 +66,3 @@ def draw(path: Path | None, picture: Callable[[Path], Any]) -> None:
         raise ValueError(str(error)) from None
     except OSError as error:
         raise unwritable("--plot", error) from None
-
-
-def progress(amount: str, *, as_json: bool) -> Progress:
-    """Return a bar for a terminal, which shows nothing elsewhere; ``amount`` says how far it is."""
-    console = console_for(errors=True)
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn(amount),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=as_json or not console.is_terminal,
-    )
