@@ -8,22 +8,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rounding import reading, up_as_printed
+from sordino.numbers.rational import reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.calibrate import least_epsilon
-from sordino.privacy.concentrated import Concentrated
+from sordino.privacy.concentrated import Concentrated, delta_from_rho, epsilon_from_renyi
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
-from sordino.privacy.discrete_laplace import DiscreteLaplace
-from sordino.privacy.failures import Failures
-from sordino.privacy.leaf import Leaf
+from sordino.privacy.laplace import DiscreteLaplace
+from sordino.privacy.leaf import Leaf, round_down
 from sordino.privacy.orders import Curve, best_order, delta_value, epsilon_value
-from sordino.privacy.profiles import round_down
-from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.repeated import different_epsilon, repeated_delta
-from sordino.privacy.response import KaryResponse
-from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
+from sordino.privacy.pure import Approximate, KaryResponse, Pure
+from sordino.privacy.repeated import Failures, different_epsilon, repeated_delta
+from sordino.privacy.subsampled import Subsampled
 from sordino.privacy.tables import PmfPair
-from sordino.privacy.zcdp import delta_from_rho, epsilon_from_renyi
 
 Parts = Sequence[tuple[Leaf, int]]
 
@@ -123,7 +119,7 @@ def least_failure(leaf: Leaf) -> Fraction | None:
         return leaf.slack
     if isinstance(leaf, PmfPair):
         return leaf.failure
-    if isinstance(leaf, PoissonSubsampled | FixedSizeSubsampled):
+    if isinstance(leaf, Subsampled):
         base = least_failure(leaf.base)
         return None if base is None else leaf.rate * base
     return None
@@ -250,7 +246,7 @@ def _entropy(leaf: Leaf) -> float:
 
 def is_sampled(leaf: Leaf) -> bool:
     """Tell whether a leaf is that of a sample."""
-    return isinstance(leaf, PoissonSubsampled | FixedSizeSubsampled)
+    return isinstance(leaf, Subsampled)
 
 
 def is_told_by_divergences(parts: Parts, rho: float) -> bool:

@@ -9,14 +9,21 @@ from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias, cast
 
-from sordino.numbers.rational import Number, is_integer, positive, written
-from sordino.numbers.rounding import reading, up, up_as_printed
+from sordino.numbers.rational import (
+    Number,
+    is_integer,
+    positive,
+    reading,
+    up,
+    up_as_printed,
+    written,
+)
+from sordino.privacy.concentrated import epsilon_from_renyi, epsilon_from_rho
 from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
 from sordino.privacy.leaf import Leaf, Relation
 from sordino.privacy.loss import Loss
 from sordino.privacy.normal_pairs import squared_mu
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 
 Kind: TypeAlias = Literal["epsilon", "rho", "renyi", "gdp"]
 

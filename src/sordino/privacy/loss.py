@@ -16,8 +16,9 @@ from sordino.numbers.rational import (
     nonnegative,
     positive_whole,
     probability_or_zero,
+    reading,
+    up_as_printed,
 )
-from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.bounds import (
     by_orders,
     by_responses,
@@ -33,10 +34,9 @@ from sordino.privacy.bounds import (
     variation_by_entropy,
 )
 from sordino.privacy.codec import Json, leaf_from_json, leaf_to_json
-from sordino.privacy.concentrated import Concentrated
+from sordino.privacy.concentrated import Concentrated, delta_from_rho
 from sordino.privacy.leaf import RELATIONS, Leaf, Relation
 from sordino.privacy.pld import Pld
-from sordino.privacy.zcdp import delta_from_rho
 
 _MANY_PARTS = 256  # beyond so many different leaves the distribution alone is used
 _LOW_ORDER = Fraction(65, 64)

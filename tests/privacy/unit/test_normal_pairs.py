@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.errors import BudgetExceeded
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import reading
 from sordino.privacy import losses
 from sordino.privacy.budget import Budget, Filter
 from sordino.privacy.concentrated import Concentrated

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import reading
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, ZCDP, one_order, without_failures
 from sordino.privacy.loss import Loss
