@@ -18,7 +18,7 @@ from sordino.privacy.leaf import Leaf, round_down
 from sordino.privacy.orders import Curve, best_order, delta_value, epsilon_value
 from sordino.privacy.pure import Approximate, KaryResponse, Pure
 from sordino.privacy.repeated import Failures, different_epsilon, repeated_delta
-from sordino.privacy.subsampled import Subsampled
+from sordino.privacy.subsampled import PoissonSubsampled, Subsampled
 from sordino.privacy.tables import PmfPair
 
 Parts = Sequence[tuple[Leaf, int]]
