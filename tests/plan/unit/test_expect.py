@@ -168,6 +168,5 @@ def test_every_column_is_narrower_at_a_higher_price(counted: Counted) -> None:
         questions.plan_question(asked, questions.catalog(counted=counted), epsilon=e)
         for e in (1, 4)
     )
-    )
     for output in asked.post.outputs[1:]:
         assert width(output.scalar, dear, 10**6) < width(output.scalar, cheap, 10**6)
