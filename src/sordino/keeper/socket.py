@@ -43,8 +43,14 @@ class Door:
         self._open: set[socket.socket] = set()
         self._closing = False
 
-    def listen(self) -> None:
-        """Make the socket; what another keeper has left in its place is taken away."""
+    def listen(self, handed: socket.socket | None = None) -> None:
+        """Make the socket, unless one is handed over that listens already.
+
+        What another keeper has left in its place is taken away.
+        """
+        if handed is not None:
+            self._listener = handed
+            return
         try:
             if stat.S_ISSOCK(self.path.lstat().st_mode):
                 self.path.unlink()
