@@ -16,10 +16,11 @@ from pathlib import Path
 from threading import Event, Thread
 
 from sordino.errors import SordinoError
+from sordino.keeper.asking import resume
 from sordino.keeper.generations import open_generation
 from sordino.keeper.keeper import Keeper
 from sordino.keeper.quotes import read_key
-from sordino.keeper.socket import Door
+from sordino.keeper.socket import Door, Notice
 from sordino.keeper.state import State, StateError
 
 STATE, KEY, SOCKET, LOG, LOCK = (
@@ -30,6 +31,7 @@ STATE, KEY, SOCKET, LOG, LOCK = (
     "keeper.lock",
 )
 READY = b"ready\n"
+OWNERS_SOCKET = "owner.sock"  # where counts are told
 FAILED = 2
 _LARGEST_LOG = 10 * 1024 * 1024
 _OLDER_LOGS = 3
@@ -69,7 +71,7 @@ def open_keeper(catalog: Path, folder: Path) -> Keeper:
     key = read_key(folder / KEY)
     state = State(folder / STATE)
     try:
-        return Keeper(open_generation(catalog), state, key)
+        return Keeper(open_generation(catalog.resolve()), state, key)
     except BaseException:
         state.close()
         raise
@@ -89,13 +91,16 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
         keeper = open_keeper(catalog, folder)
         door = Door(folder / SOCKET, keeper.reply)
         door.listen()
-        taking = Thread(target=door.serve, daemon=True)
-        taking.start()
+        notice = Notice(folder / OWNERS_SOCKET, keeper.numbers)
+        Thread(target=door.serve, daemon=True).start()
+        if keeper.generations.now.catalog.serving.resume:
+            Thread(target=resume, args=(keeper,), daemon=True).start()
         if ready is not None:
             os.write(ready, READY)
             os.close(ready)
         ending.wait()
         door.close(_patience(keeper))
+        notice.close()
         keeper.close()
 
 
