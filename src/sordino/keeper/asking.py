@@ -154,10 +154,7 @@ def explained(visit: Visit, priced: Priced) -> dict[str, Any]:
     told = service.explanation_to_json(explanation, left="")
     return {
         **told,
-        "columns_of_answer": [
-            {"title": one.title, "type": one.type.value, "kind": one.kind}
-            for one in headings(plan, priced.ask.options)
-        ],
+        "columns_of_answer": service.headings_to_json(headings(plan, priced.ask.options)),
         "people": plan.people,
         "price_nanos": priced.price,
         "delta": float(plan.slack),
