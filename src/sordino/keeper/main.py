@@ -18,11 +18,12 @@ from pathlib import Path
 from threading import Event, Thread
 
 from sordino.errors import LedgerError, SordinoError
+from sordino.keeper.asking import resume
 from sordino.keeper.generations import open_generation
 from sordino.keeper.keeper import Keeper
 from sordino.keeper.people import DAY
 from sordino.keeper.quotes import read_key
-from sordino.keeper.socket import Door
+from sordino.keeper.socket import Door, Notice
 from sordino.keeper.state import State, StateError
 from sordino.keeper.tokens import scopes_of
 from sordino.session.session import OWNER
@@ -36,6 +37,7 @@ STATE, KEY, SOCKET, LOG, LOCK = (
 )
 FIRST = "owner.token"  # where the first token waits if nobody is there to be told
 _FIRST_OF_SYSTEMD = 3  # the descriptor of a socket that systemd hands over
+OWNERS_SOCKET = "owner.sock"  # where counts are told
 FAILED, UNUSABLE = 2, 4  # exit codes, as everywhere
 _LARGEST_LOG = 10 * 1024 * 1024
 _OLDER_LOGS = 3
@@ -75,7 +77,7 @@ def open_keeper(catalog: Path, folder: Path) -> Keeper:
     key = read_key(_key_of(folder))
     state = State(folder / STATE)
     try:
-        return Keeper(open_generation(catalog), state, key)
+        return Keeper(open_generation(catalog.resolve()), state, key)
     except BaseException:
         state.close()
         raise
@@ -107,12 +109,16 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
         if owner is not None and ready is None:
             _write(folder / FIRST, owner)
         doors = _doors(keeper, folder)
+        notice = Notice(folder / OWNERS_SOCKET, keeper.numbers)
         for door in doors:
             Thread(target=door.serve, daemon=True).start()
+        if keeper.generations.now.catalog.serving.resume:
+            Thread(target=resume, args=(keeper,), daemon=True).start()
         _announce(ready, owner=owner)
         ending.wait()
         for door in doors:
             door.close(_patience(keeper))
+        notice.close()
         keeper.close()
 
 
