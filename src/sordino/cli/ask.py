@@ -88,7 +88,8 @@ def explain(
 
 def _left(explanation: "Explanation", catalog: "Catalog", who: str) -> str:
     """Say what is left before the question, and for how many questions like it that is enough."""
-    from sordino.session.budgets import left_in_words, left_of  # as above
+    from sordino.ledger.left import left_in_words  # as above
+    from sordino.session.budgets import left_of
     from sordino.session.opening import ledger_of
 
     plan = explanation.plan

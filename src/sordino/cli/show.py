@@ -28,10 +28,11 @@ from sordino.cli.terminal import (
 from sordino.ledger.entry import Entry
 from sordino.ledger.history import Part, Standing, Sum, currencies
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.left import Left, and_delta, left_in_words
 from sordino.ledger.verify import Verified
-from sordino.plan.explain import COLUMNS, RELEASES, Explanation
+from sordino.plan.explain import Explanation
+from sordino.plan.told import COLUMNS, RELEASES
 from sordino.privacy.currency import ATTO, Currency, Price
-from sordino.session.budgets import Left, and_delta, left_in_words
 from sordino.session.service import (
     DIGITS_OF_PLAN,
     note_on_stranger,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
-from sordino.catalog.model import Limits, Purse, read_limits
+from sordino.catalog.model import Limits, read_limits
 from sordino.errors import MissingBound
 from sordino.numbers.rational import (
     Number,
@@ -19,7 +19,9 @@ from sordino.numbers.rational import (
     positive,
     probability,
 )
-from sordino.privacy.budget import Budget
+
+if TYPE_CHECKING:
+    from sordino.catalog.model import Purse
 
 MAX_CONFIDENCE = 1 - Fraction(1, 10**9)
 MAX_SLACK_BY_DEFAULT = Fraction(1, 10**6)
@@ -309,4 +311,6 @@ def slack_for_keys(purse: Purse, delta: Fraction | None) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    from sordino.privacy.budget import Budget  # numpy, which reading a question needs not
+
     return Budget(epsilon=epsilon, delta=delta, failures=0).cap.value
