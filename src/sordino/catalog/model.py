@@ -221,6 +221,26 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Serving:
+    """How questions are served to analysts who do not hold the data; all of it is public.
+
+    A fresh answer leaves when a ``slot`` of so many seconds is over, None for at once, and is ended
+    after ``deadline`` slots. ``resume`` answers, once, what was charged and had no answer when the
+    keeper began. One question that costs more than ``approve_above`` in the currency of its budget
+    must be approved, by so many ``approvers``. ``show_all`` lets analysts see what is left in all.
+    ``rate`` is how many requests a person may send in a second.
+    """
+
+    slot: Fraction | None = Fraction(1)
+    deadline: int = 30
+    resume: bool = False
+    approve_above: Fraction | None = None
+    approvers: int = 1
+    show_all: bool = False
+    rate: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """All that is declared; names are unique in any case of letters."""
 
@@ -230,6 +250,7 @@ class Catalog:
     analysts: tuple[Analyst, ...] = ()
     book: Book | None = None  # None: in the memory of the process
     log: Log | None = None  # None: beside the ledger
+    serving: Serving = Serving()
 
     def table(self, name: str) -> Table | None:
         """Return the table of a name, in any case of letters, or None."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -26,17 +26,19 @@ from sordino.catalog.model import (
     Log,
     ParquetFile,
     Purse,
+    Serving,
     Source,
     Table,
 )
 from sordino.catalog.schemas import check_ending, is_data, parquet_schema
+from sordino.catalog.serving import ENTRIES, serving
 from sordino.catalog.values import keys_between, read_type
 from sordino.errors import CatalogError
 from sordino.query.types import Type, Value
 
 _LINE = re.compile(r"at line (\d+)")
 _FRACTION = re.compile(r"=\s*([+-]?\d+),(\d+)\s*(?:#|$)")
-_FILE = ("budget", "ledger", "log", "analysts", "tables")
+_FILE = ("budget", "ledger", "log", "server", "analysts", "tables")
 _BUDGET = ("epsilon", "delta", "rho", "currency", "question")
 _LEDGER = ("file", "postgres", "anchor", "key")
 _LOG = ("file", "level")
@@ -138,6 +140,9 @@ def _catalog(
     log = None
     with mistakes.caught():
         log = _log(found["log"], path.parent) if "log" in found else None
+    served = Serving()
+    with mistakes.caught():
+        served = _serving(found.get("server", {}))
     if not mistakes:
         unlinked = Catalog(tuple(tables))
         for table in tables:
@@ -146,7 +151,7 @@ def _catalog(
     if not mistakes:
         with mistakes.caught():
             made = checks.catalog(tables, purses, path=path, analysts=analysts, book=book, log=log)
-            return made, tables
+            return replace(made, serving=served), tables
     return None, tables
 
 
@@ -173,6 +178,12 @@ def _log(found: object, folder: Path) -> Log:
     entries = _section("log", found)
     _check_entries("log", entries, _LOG)
     return checks.log(folder, **entries)
+
+
+def _serving(found: object) -> Serving:
+    entries = _section("server", found)
+    _check_entries("server", entries, ENTRIES)
+    return serving(**entries)
 
 
 def _purses(found: object, mistakes: Mistakes) -> Purse | dict[str, Purse]:

@@ -40,9 +40,18 @@ class Engine(Protocol):
         ...
 
     def run(
-        self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
+        self,
+        bounded: Bounded,
+        receipt: Receipt,
+        *,
+        salt: int,
+        progress: Progress | None = None,
+        deadline: float | None = None,
     ) -> Exact:
-        """Return one table of exact integers for each part, sealed."""
+        """Return one table of exact integers for each part, sealed.
+
+        What takes longer than ``deadline`` seconds is ended, and is a SealedError.
+        """
         ...
 
     def version(self, tables: Iterable[str]) -> str:

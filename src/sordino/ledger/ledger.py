@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from time import time
 from typing import TypedDict, Unpack, overload
 
@@ -22,6 +23,7 @@ from sordino.privacy.currency import ATTO, Price
 from sordino.privacy.loss import Loss
 
 _LONGEST_NAME = 100
+_AT_ONCE = 1_000  # entries that are read in one transaction
 _PRICES = 256  # that are kept, because a plan may be asked again
 _NO_SLACK = Fraction(0)
 _OWNER = "owner"
@@ -109,13 +111,14 @@ class Ledger:
         plan: str,
         who: str,
         data: str = "",
+        why: str = "",
     ) -> Receipt:
         """Charge a loss and a slack together, durably, or raise BudgetExceeded and charge nothing.
 
-        What a loss has of delta itself is added to the slack.
+        What a loss has of delta itself is added to the slack. ``why`` stands in the entry.
         """
         wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
-        return self._charge_anew(plain(people), wanted, None)
+        return self._charge_anew(plain(people), wanted, None, _text(why))
 
     def obtain(
         self,
@@ -123,6 +126,7 @@ class Ledger:
         loss: Loss,
         *,
         readable: Callable[[bytes], bool],
+        why: str = "",
         **purchase: Unpack[Purchase],
     ) -> Receipt | bytes:
         """Return the answer on record to the same question, or the receipt of what pays for one.
@@ -130,10 +134,11 @@ class Ledger:
         That is the analyst's newest charge for the same plan on the same version of the data, if it
         has no answer yet and costs the same; only else is something charged, as ``charge`` does.
         An answer that is not ``readable`` is paid for again. However many processes ask at once,
-        they are given the same receipt, and ``record`` takes one answer for it.
+        they are given the same receipt, and ``record`` takes one answer for it. ``why`` stands in
+        the entry of a new charge.
         """
         wanted = self._wanted(people, loss, **purchase)
-        return self._charge_anew(plain(people), wanted, readable)
+        return self._charge_anew(plain(people), wanted, readable, _text(why))
 
     def bought(
         self,
@@ -159,18 +164,18 @@ class Ledger:
         return Wanted(who, int(price.nanos), int(deltas), plan, data)
 
     @overload
-    def _charge_anew(self, people: str, wanted: Wanted, readable: None) -> Receipt: ...
+    def _charge_anew(self, people: str, wanted: Wanted, readable: None, why: str) -> Receipt: ...
 
     @overload
     def _charge_anew(
-        self, people: str, wanted: Wanted, readable: Callable[[bytes], bool]
+        self, people: str, wanted: Wanted, readable: Callable[[bytes], bool], why: str
     ) -> Receipt | bytes: ...
 
     def _charge_anew(
-        self, people: str, wanted: Wanted, readable: Callable[[bytes], bool] | None
+        self, people: str, wanted: Wanted, readable: Callable[[bytes], bool] | None, why: str
     ) -> Receipt | bytes:
         """Charge what is wanted, unless ``readable`` is given and it was charged for before."""
-        terms, note = self._terms(people), Note(self._clock())
+        terms, note = self._terms(people), Note(self._clock(), why=why)
         known, own = self.chain.known(people, wanted.who)
         if readable is not None:
             with self.store.read() as pages:
@@ -260,6 +265,38 @@ class Ledger:
             charge = self._charge_of(pages, self.chain.last(pages, receipt.people), receipt)
             answer = None if charge is None else pages.answer_of(charge)
             return None if answer is None else self._body(pages, answer)
+
+    def unanswered(self) -> list[Entry]:
+        """Return the charges that have no answer, by id space and in their order."""
+        with self.store.read() as pages:
+            spaces = sorted(pages.spaces())
+        return [charge for people in spaces for charge in self._unanswered(people)]
+
+    def _unanswered(self, people: str) -> list[Entry]:
+        """Return those of one id space, read part by part so that others may go on writing."""
+        waiting: dict[int, Entry] = {}
+        number = 1
+        while True:
+            with self.store.read() as pages:
+                part = list(islice(pages.entries(people, number), _AT_ONCE))
+            for entry in part:
+                if entry.kind == "charge":
+                    waiting[entry.number] = entry
+                elif entry.kind == "answer":
+                    waiting.pop(entry.charge, None)
+            if len(part) < _AT_ONCE:
+                return list(waiting.values())
+            number += len(part)
+
+    def receipt_for(self, charge: Entry) -> Receipt:
+        """Return the receipt of a charge on record, as it was given when it was made."""
+        with self.store.read() as pages:
+            self.chain.last(pages, charge.people)
+            entry = pages.entry(charge.people, charge.number)
+            if entry is None or entry.kind != "charge" or entry.hash != charge.hash:
+                raise LedgerError("there is no such charge on record")
+            self.chain.check_hash(pages, entry)
+        return self._receipt(entry)
 
     def find(self, people: str, *, who: str, plan: str, data: str) -> bytes | None:
         """Return the stored answer of an analyst to a plan on a version of the data, or None."""

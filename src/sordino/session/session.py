@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from sys import getsizeof
 from threading import Lock, RLock, get_ident
-from time import sleep
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 from weakref import WeakValueDictionary
 
@@ -42,7 +43,7 @@ from sordino.sql.parse import parse
 if TYPE_CHECKING:
     from sordino.answer import Answer
     from sordino.engine.inspection import Inspection
-    from sordino.ledger.entry import Receipt
+    from sordino.ledger.entry import Entry, Receipt
     from sordino.session.rehearsals import Rehearsal
 
 OWNER = "owner"  # who is charged if nobody is named
@@ -77,6 +78,7 @@ class Session:
         watch: Watch = nullcontext,
     ) -> None:
         self.catalog = catalog
+        self.public = public
         self.owner_log = log
         self._engine = engine
         self._ledger = ledger
@@ -84,12 +86,20 @@ class Session:
         self.who = check_name(who)
         self._planner = Planner(catalog, engine, public)
         self._flights = Flights()
-        self._rehearsal: Rehearsal | None = None
+        self._rehearsals: list[Rehearsal] = []  # one at most, which siblings share
         self._inventing = Lock()
         self._older: dict[str, bool] = {}  # id spaces whose entries version 1 may have written
         self._drawn: dict[str, Answer] = {}  # and not yet recorded, by the head of its charge
         self._owed: dict[str, Receipt] = {}  # those of them that could not be recorded
-        self._closed = False
+
+    def of(self, who: str) -> Session:
+        """Return a session of another analyst with the same engine, ledger and plans.
+
+        Closing one of them closes all.
+        """
+        sibling = copy(self)
+        sibling.who = check_name(who)
+        return sibling
 
     def ask(
         self,
@@ -192,36 +202,59 @@ class Session:
         from sordino.session.rehearsals import Rehearsal  # which itself plans, and invents rows
 
         with self._inventing:
-            if self._rehearsal is None:
-                self._rehearsal = Rehearsal(self.catalog)
-            return self._rehearsal
+            if not self._rehearsals:
+                self._rehearsals.append(Rehearsal(self.catalog))
+            return self._rehearsals[0]
 
     @logged
     def _plan(self, ask: Ask) -> Plan:
         return self._planner.plan(ask)
 
-    def answer(self, plan: Plan, options: Options | None = None, *, fresh: bool = False) -> Answer:
-        """Charge a plan and carry it out; the charge stays, whatever happens."""
+    def answer(
+        self,
+        plan: Plan,
+        options: Options | None = None,
+        *,
+        fresh: bool = False,
+        deadline: float | None = None,
+        why: str = "",
+    ) -> Answer:
+        """Charge a plan and carry it out; the charge stays, whatever happens.
+
+        What is not computed within ``deadline`` seconds is ended, and is a SealedError. ``why``
+        stands in the entry of the charge.
+        """
+        due = None if deadline is None else monotonic() + deadline
         with self._flights.asking():
-            return self._answer(plan, options or Options(), fresh=fresh)
+            return self._answer(plan, options or Options(), fresh=fresh, due=due, why=why)
 
     @logged
-    def _answer(self, plan: Plan, options: Options, *, fresh: bool) -> Answer:
+    def _answer(
+        self,
+        plan: Plan,
+        options: Options,
+        *,
+        fresh: bool,
+        due: float | None = None,
+        why: str = "",
+    ) -> Answer:
         self._check_open()
         check_size(plan.query)
         self._settle()
         asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
         if not fresh:
-            flight = self._flights.of((plan.people, asked, data))
+            flight = self._flights.of((self.who, plan.people, asked, data))
             with flight.turn:
-                return self._answered(plan, options, asked, data)
+                return self._answered(plan, options, asked, data, due=due, why=why)
         self._make_ready(plan)
         receipt = self._ledger.charge(
-            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data
+            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data, why=why
         )
-        return self._carry_out(plan, options, receipt)
+        return self._carry_out(plan, options, receipt, due)
 
-    def _answered(self, plan: Plan, options: Options, asked: str, data: str) -> Answer:
+    def _answered(
+        self, plan: Plan, options: Options, asked: str, data: str, *, due: float | None, why: str
+    ) -> Answer:
         """Return the answer on record, or the one that a charge pays for, made now or before."""
         stored = self._find(plan.people, asked, data)
         if stored is not None:
@@ -238,11 +271,12 @@ class Session:
                 plan=asked,
                 who=self.who,
                 data=data,
+                why=why,
                 readable=is_readable,
             )
         if isinstance(bought, bytes):  # by version 1, or another process has just recorded it
             return _again(bought)
-        return self._carry_out(plan, options, bought)
+        return self._carry_out(plan, options, bought, due)
 
     def _bought_first(self, plan: Plan, options: Options, data: str) -> Receipt | bytes | None:
         """Return the answer, or the charge without one, of a ledger that version 1 wrote."""
@@ -273,7 +307,9 @@ class Session:
         self._engine.prepare(plan.bounded)
         self._engine.load(plan.bounded)
 
-    def _carry_out(self, plan: Plan, options: Options, receipt: Receipt) -> Answer:
+    def _carry_out(
+        self, plan: Plan, options: Options, receipt: Receipt, due: float | None
+    ) -> Answer:
         """Return the one answer that a charge pays for: recorded first, by us or by who was faster.
 
         What was drawn is kept until it is recorded: no second draw depends on what became of the
@@ -283,7 +319,13 @@ class Session:
         if answer is None:
             salt = system().integer(_SALT_BITS)
             with self._watch() as progress:
-                sealed = self._engine.run(plan.bounded, receipt, salt=salt, progress=progress)
+                sealed = self._engine.run(
+                    plan.bounded,
+                    receipt,
+                    salt=salt,
+                    progress=progress,
+                    deadline=None if due is None else due - monotonic(),
+                )
             answer = self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))
         return self._record(receipt, answer)
 
@@ -329,6 +371,64 @@ class Session:
             first = self._first_identity(plan, shown)
             return None if first is None else self._find(plan.people, first, data)
 
+    def is_paid(self, plan: Plan, options: Options | None = None) -> bool:
+        """Tell whether a charge for a plan waits for its answer, so that it is made for nothing.
+
+        What has its answer, too, is paid.
+        """
+        shown = options or Options()
+        with self._flights.asking():
+            data = self._engine.version(tables_of(plan, self.catalog))
+            digests = asked_of(plan, shown), self._first_identity(plan, shown)
+            return any(
+                self._ledger.bought(
+                    plan.people,
+                    plan.loss,
+                    slack=plan.slack,
+                    plan=asked,
+                    who=self.who,
+                    data=data,
+                    readable=is_readable,
+                )
+                is not None
+                for asked in digests
+                if asked is not None
+            )
+
+    def resume(
+        self,
+        charge: Entry,
+        plan: Plan,
+        options: Options | None = None,
+        *,
+        deadline: float | None = None,
+    ) -> Answer:
+        """Answer a charge that has no answer, as after a crash; nothing is charged.
+
+        It must be a charge of this analyst for this plan, of the rows as they are now; raises
+        ValueError otherwise.
+        """
+        due = None if deadline is None else monotonic() + deadline
+        with self._flights.asking():
+            return self._resume(charge, plan, options or Options(), due)
+
+    @logged
+    def _resume(self, charge: Entry, plan: Plan, options: Options, due: float | None) -> Answer:
+        self._check_open()
+        asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
+        receipt = self._ledger.receipt_for(charge)
+        if (receipt.people, receipt.who, receipt.plan) != (plan.people, self.who, asked):
+            raise ValueError("this charge is for another question, or of another analyst")
+        if receipt.data != data:
+            raise ValueError("the rows were written since this charge was made; it has no answer")
+        self._settle()
+        with self._flights.of((self.who, plan.people, asked, data)).turn:
+            recorded = self._ledger.recorded(receipt)
+            if recorded is not None and is_readable(recorded):
+                return _again(recorded)
+            self._make_ready(plan)
+            return self._carry_out(plan, options, receipt, due)
+
     def _find(self, people: str, asked: str, data: str) -> Answer | None:
         body = self._ledger.find(people, who=self.who, plan=asked, data=data)
         if body is None or not is_readable(body):
@@ -349,7 +449,7 @@ class Session:
         return inspect(self.catalog)
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._flights.closed:
             raise ValueError("this session is closed; open it again")
 
     @property
@@ -366,10 +466,10 @@ class Session:
     def close(self) -> None:
         """Let go of the engine and the ledger, once questions of other threads are answered."""
         with self._flights.closing(), self._flights.asking():
-            self._closed = True
+            self._flights.closed = True
             self._flights.wait_for_others()
-            if self._rehearsal is not None:
-                self._rehearsal.close()
+            for rehearsal in self._rehearsals:
+                rehearsal.close()
             self._engine.close()
             self._ledger.close()
 
@@ -497,9 +597,13 @@ class _Asking:
 
 
 class Flights:
-    """A turn for each question that is being asked; it is gone when nobody asks it any more."""
+    """A turn for each question that is being asked; it is gone when nobody asks it any more.
+
+    ``closed`` tells whoever shares them that no more questions are answered.
+    """
 
     def __init__(self) -> None:
+        self.closed = False
         self._begin()
 
     def asking(self) -> _Asking:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -44,7 +45,12 @@ _STATEMENTS = 8 * MEGABYTE  # of statements that are kept compiled
 _JOINS = 256  # of which it is kept how many public rows have one key
 _FEW = 5_000  # rows that are fetched as tuples
 _LOOK = 0.1  # seconds between two looks at the progress
+_STOPPING = 0.01  # seconds between two interrupts of a statement
 _FATAL = (duckdb.InternalException, duckdb.FatalException)  # after which nothing is answered
+
+
+class DeadlinePassed(Exception):
+    """A question took longer than it may."""
 
 
 class DuckdbEngine:
@@ -109,18 +115,26 @@ class DuckdbEngine:
         self.read(tables_read(bounded.rows, self.catalog))
 
     def run(
-        self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
+        self,
+        bounded: Bounded,
+        receipt: Receipt,
+        *,
+        salt: int,
+        progress: Progress | None = None,
+        deadline: float | None = None,
     ) -> Exact:
         """Return one table of exact integers for each part, sealed.
 
-        An interrupt from the keyboard ends the question; the charge stays.
+        An interrupt from the keyboard ends the question, and so does a ``deadline`` in seconds; the
+        charge stays.
         """
+        due = None if deadline is None else monotonic() + deadline
         if not isinstance(receipt, Receipt):
             raise TypeError("an engine looks at data for a receipt and for nothing less")
         try:
             statement = self.statement(bounded, salt=salt)
             database = self._loaded(tables_read(bounded.rows, self.catalog))
-            table = _read(database, lambda: _answered(database, statement, progress))
+            table = _read(database, lambda: _answered(database, statement, progress, due))
             return Sealed(_parts(table, statement))
         except Exception as error:
             charge = f"{receipt.people}:{receipt.number}"
@@ -428,16 +442,22 @@ def _first_column(database: Database, sql: str, bound: list[Any]) -> list[Any]:
     return values
 
 
-def _answered(database: Database, statement: Statement, progress: Progress | None) -> pa.Table:
+def _answered(
+    database: Database, statement: Statement, progress: Progress | None, due: float | None
+) -> pa.Table:
     with database.connection(watched=progress is not None) as connection:
-        return _fetch(connection, statement, progress)
+        return _fetch(connection, statement, progress, due)
 
 
 def _fetch(
-    connection: duckdb.DuckDBPyConnection, statement: Statement, progress: Progress | None
+    connection: duckdb.DuckDBPyConnection,
+    statement: Statement,
+    progress: Progress | None,
+    due: float | None,
 ) -> pa.Table:
-    """Execute a statement; the keyboard can interrupt it where the keyboard is heard."""
-    if progress is None and threading.current_thread() is not threading.main_thread():
+    """Execute a statement; the keyboard can interrupt it where it is heard, and so can time."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if progress is None and due is None and not is_main:
         return _execute(connection, statement)
     outcome: list[pa.Table | BaseException] = []
     done = threading.Event()  # a thread that was joined in vain may not be joined again
@@ -453,9 +473,9 @@ def _fetch(
 
     threading.Thread(target=work, daemon=True).start()
     try:
-        _watch(done, connection, progress)
+        _watch(done, connection, progress, due)
     except BaseException:
-        while not done.wait(_LOOK):
+        while not done.wait(_STOPPING):
             connection.interrupt()
         raise
     (result,) = outcome
@@ -465,12 +485,18 @@ def _fetch(
 
 
 def _watch(
-    done: threading.Event, connection: duckdb.DuckDBPyConnection, progress: Progress | None
+    done: threading.Event,
+    connection: duckdb.DuckDBPyConnection,
+    progress: Progress | None,
+    due: float | None,
 ) -> None:
     if progress is None:
-        done.wait()
+        if not done.wait(None if due is None else max(0.0, due - monotonic())):
+            raise DeadlinePassed
         return
     while not done.wait(_LOOK):
+        if due is not None and monotonic() > due:
+            raise DeadlinePassed
         share = connection.query_progress()
         if share >= 0:
             progress(min(share / 100, 1.0))

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that ask: prices, answers, and answers that were given before."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from sordino.answer import Answer
+from sordino.answer.answer import from_bytes, is_readable, to_bytes
+from sordino.answer.frames import safe_cell
+from sordino.channel import messages
+from sordino.channel.frames import Reply
+from sordino.errors import (
+    BudgetError,
+    LedgerError,
+    QueryError,
+    SealedError,
+)
+from sordino.keeper import quotes
+from sordino.keeper.problems import (
+    Refusal,
+    WrongArgument,
+    arguments,
+    document,
+    forbidden,
+    not_there,
+    wrong_body,
+)
+from sordino.keeper.quotes import Quote
+from sordino.keeper.reading import visible
+from sordino.keeper.replies import as_json
+from sordino.keeper.state import Row
+from sordino.keeper.visit import Desk, Visit
+from sordino.ledger.entry import Entry
+from sordino.ledger.rules import slack_up
+from sordino.numbers.rational import decimal_of
+from sordino.plan.ask import Ask, read_ask
+from sordino.plan.explain import Explanation
+from sordino.plan.plan import Plan
+from sordino.query.tree import tables_in
+from sordino.session import Left, Session, service
+from sordino.session.session import asked_of
+from sordino.sql.parse import parse
+
+RECORD = "application/vnd.sordino.answer"
+_PLACE = re.compile(r"(.+):([1-9][0-9]{0,17})")
+_TERMS = tuple(name for name in messages.Question.__struct_fields__ if name != "sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A question with its plan: all that is known of it before it is charged."""
+
+    question: messages.Question
+    ask: Ask
+    plan: Plan
+    asked: str  # the digest of plan and options
+    price: int  # in nano-units
+    delta: int  # in parts of 10**18
+
+
+def read_question(question: messages.Question) -> Ask:
+    """Read a question and its terms; numbers that came as text are read digit by digit."""
+    terms = {name: getattr(question, name) for name in _TERMS}
+    if terms["confidence"] is None:
+        del terms["confidence"]
+    for name, value in list(terms.items()):
+        if isinstance(value, str) and name != "within":
+            terms[name] = decimal_of(name, value)
+    terms["within"] = _within(terms["within"])
+    return read_ask(question.sql, **terms)
+
+
+def _within(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _within(width) for name, width in value.items()}
+    if isinstance(value, str) and not value.endswith("%"):
+        return decimal_of("within", value)
+    return value
+
+
+def price(visit: Visit, question: messages.Question) -> Priced:
+    """Return a question with its plan; what it may not ask about is unknown to it."""
+    tables = visit.by.token.tables
+    with arguments():
+        ask = read_question(question)
+        if tables is not None:
+            _check_visible(visit, ask, tables)
+        plan = visit.session.plan_ask(ask)
+    purse = visit.generation.catalog.purse(plan.people)
+    cost = purse.budget.price(plan.loss)
+    return Priced(
+        question,
+        ask,
+        plan,
+        asked_of(plan, ask.options),
+        int(cost.nanos),
+        slack_up(plan.slack) + int(cost.attos),
+    )
+
+
+def _check_visible(visit: Visit, ask: Ask, tables: tuple[str, ...]) -> None:
+    """Refuse what asks about other tables, in the words in which there are none of these names."""
+    seen = visible(visit.generation.catalog, tables)
+    query = parse(ask.sql, seen, public=visit.generation.session.public)
+    own = {name.casefold() for name in tables}
+    for name in tables_in(query.rows):
+        table = seen.table(name)
+        if table is not None and not table.public and name.casefold() not in own:
+            raise forbidden()
+
+
+def prices(visit: Visit) -> Reply:
+    """Return what questions would cost, each with a quote; or, in its place, its problem."""
+    listed = [_priced(visit, question) for question in visit.read(messages.Prices).questions]
+    return as_json({"prices": listed})
+
+
+def _priced(visit: Visit, question: messages.Question) -> dict[str, Any]:
+    try:
+        priced = price(visit, question)
+        with arguments():
+            explanation = visit.session.explain_ask(priced.ask)
+    except (QueryError, BudgetError, Refusal, WrongArgument) as error:
+        return {"problem": document(error)}
+    return {**_explained(visit, explanation), "quote": _quote(visit, priced)}
+
+
+def _explained(visit: Visit, explanation: Explanation) -> dict[str, Any]:
+    plan = explanation.plan
+    left = left_for(visit.session, plan.people)
+    told = service.explanation_to_json(explanation, left=str(left.left))
+    return {
+        **told,
+        "people": plan.people,
+        "price_nanos": explanation.price.nanos,
+        "delta": float(plan.slack),
+        "fingerprint": plan.fingerprint,
+    }
+
+
+def _quote(visit: Visit, priced: Priced) -> str:
+    quote = Quote(
+        question=msgspec.to_builtins(priced.question),
+        asked=priced.asked,
+        price=priced.price,
+        delta=priced.delta,
+        generation=visit.generation.name,
+        who=visit.by.who,
+        expires=visit.keeper.state.now() + quotes.SECONDS,
+    )
+    return quotes.write(quote, visit.keeper.key)
+
+
+def left_for(session: Session, people: str) -> Left:
+    """Return what is left of one budget."""
+    return next(one for one in session.budget if one.people == people)
+
+
+def ask(visit: Visit) -> Reply:
+    """Charge a question and answer it, or return the answer that was given to it before."""
+    priced = _bought(visit, visit.read(messages.Purchase))
+    _check_fresh(visit, priced)
+    key = None if visit.request.key is None else _digest(visit.request.key.encode())
+    turns = visit.keeper.turns
+    with turns.of((visit.by.who, "key", key or object())):
+        earlier = None if key is None else _earlier(visit, key)
+        if earlier is not None and earlier["state"] == "answered":
+            return _shown(visit, _recorded(visit, earlier["people"], earlier["charge"]))
+        with turns.of((visit.by.who, "question", object() if priced.ask.fresh else priced.asked)):
+            if not priced.ask.fresh:
+                stored = visit.session.stored(priced.plan, priced.ask.options)
+                if stored is not None:
+                    return _shown(visit, stored)
+            return _answered(visit, priced, key, earlier)
+
+
+def _bought(visit: Visit, purchase: messages.Purchase) -> Priced:
+    """Return what is to be answered: what a quote says, or a question without one."""
+    if (purchase.quote is None) == (purchase.question is None):
+        raise wrong_body("state a quote or a question, and not both")
+    if purchase.question is not None:
+        return price(visit, purchase.question)
+    quote = quotes.read(
+        purchase.quote or "", visit.keeper.key, who=visit.by.who, now=visit.keeper.state.now()
+    )
+    changed = Refusal(
+        "generation_changed",
+        412,
+        "the catalog has changed since this quote; nothing was charged",
+        hint="ask for the price again",
+    )
+    if quote.generation != visit.generation.name:
+        raise changed
+    priced = price(visit, msgspec.convert(quote.question, messages.Question))
+    if (priced.asked, priced.price, priced.delta) != (quote.asked, quote.price, quote.delta):
+        raise changed
+    return priced
+
+
+def _check_fresh(visit: Visit, priced: Priced) -> None:
+    if not priced.ask.fresh:
+        return
+    if not visit.by.token.fresh:
+        raise forbidden()
+    if visit.request.key is None:
+        raise Refusal(
+            "key_missing",
+            428,
+            "to pay for fresh noise, send an Idempotency-Key, so that a repetition costs nothing",
+        )
+
+
+def _earlier(visit: Visit, key: str) -> Row | None:
+    """Return what is known of an earlier request with the same key, if it was the same request."""
+    row = visit.keeper.state.row(
+        "SELECT * FROM questions WHERE who = ? AND key = ?", visit.by.who, key
+    )
+    if row is not None and row["body"] != _digest(visit.request.body):
+        raise Refusal(
+            "key_reused",
+            422,
+            "this Idempotency-Key was used with another body",
+            hint="use a new key for each question",
+        )
+    return row
+
+
+def _answered(visit: Visit, priced: Priced, key: str | None, earlier: Row | None) -> Reply:
+    """Charge, compute and record; whatever happens after the charge leaves in its slot."""
+    session, state, slots = visit.session, visit.keeper.state, visit.keeper.slots
+    charge = None if earlier is None else _charge_of(session, earlier)
+    number = _begun(visit, priced, key) if earlier is None else int(earlier["number"])
+    paid = charge is not None or (
+        not priced.ask.fresh and session.is_paid(priced.plan, priced.ask.options)
+    )
+    token = visit.by.token
+    if not paid and not visit.keeper.tokens.reserve(token, priced.price):
+        state.change("DELETE FROM questions WHERE number = ?", number)
+        raise Refusal("token_spent", 409, "this costs more than may still be spent with this token")
+    deadline = slots.seconds_left(visit.arrived)
+    try:
+        if charge is not None:
+            answer = session.resume(charge, priced.plan, priced.ask.options, deadline=deadline)
+        else:
+            answer = session.answer(
+                priced.plan,
+                priced.ask.options,
+                fresh=priced.ask.fresh,
+                deadline=deadline,
+                why="" if key is None else f"key {key}",
+            )
+    except (BudgetError, QueryError):
+        state.change("DELETE FROM questions WHERE number = ?", number)
+        if not paid:
+            visit.keeper.tokens.release(token, priced.price)
+        raise
+    except (SealedError, LedgerError):
+        slots.wait(visit.arrived)
+        raise
+    except Exception as error:
+        visit.keeper.tell("a question failed after its charge", error)
+        slots.wait(visit.arrived)
+        raise SealedError from None
+    state.change(
+        "UPDATE questions SET state = 'answered', charge = ? WHERE number = ?",
+        answer.charge.number,
+        number,
+    )
+    slots.wait(visit.arrived)
+    return _shown(visit, answer)
+
+
+def _begun(visit: Visit, priced: Priced, key: str | None) -> int:
+    """Write down what is about to be charged, so that it can be answered after a crash."""
+    people = priced.plan.people
+    heads = {seen.people: seen.number for seen in visit.generation.session.ledger.heads()}
+    return visit.keeper.state.add(
+        "INSERT INTO questions (who, key, body, ask, asked, people, before, state, at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun', ?)",
+        visit.by.who,
+        key,
+        _digest(visit.request.body),
+        msgspec.json.encode(priced.question).decode(),
+        priced.asked,
+        people,
+        heads.get(people, 0),
+        visit.keeper.state.now(),
+    )
+
+
+def _charge_of(session: Session, question: Row) -> Entry | None:
+    """Return the charge that was made for a question before a crash, or None if none was."""
+    if question["key"] is None:
+        return None
+    why, first = f"key {question['key']}", question["before"] + 1
+    with session.ledger.store.read() as pages:
+        for entry in pages.entries(question["people"], first):
+            if entry.kind == "charge" and (entry.who, entry.why) == (question["who"], why):
+                return entry
+    return None
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def answer(visit: Visit) -> Reply:
+    """Return an answer that was given, by the place of its charge."""
+    place = _PLACE.fullmatch(visit.request.path.get("answer", ""))
+    if place is None:
+        raise not_there()
+    return _shown(visit, _recorded(visit, place[1], int(place[2])))
+
+
+def _recorded(visit: Visit, people: str, number: int) -> Answer:
+    """Return an answer on record; one of somebody else is there for the owner and auditors."""
+    ledger = visit.generation.session.ledger
+    with ledger.store.read() as pages:
+        charge = pages.entry(people, number) if people in pages.spaces() else None
+    if charge is None or charge.kind != "charge":
+        raise not_there()
+    is_own = charge.who == visit.by.who and visit.has_role("analyst", "owner")
+    is_certificate = visit.request.query.get("format") == "certificate"
+    if not (is_own or visit.has_role("owner") or (is_certificate and visit.has_role("auditor"))):
+        raise not_there()
+    body = ledger.recorded(ledger.receipt_for(charge))
+    if body is None or not is_readable(body):
+        raise not_there()
+    return from_bytes(body)
+
+
+def _shown(visit: Visit, answer: Answer) -> Reply:
+    """Return an answer in the form that is wanted."""
+    match visit.request.query.get("format", "json"):
+        case "json":
+            left = left_for(visit.generation.session.of(answer.charge.who), answer.charge.people)
+            return as_json(
+                {
+                    **service.answer_to_json(answer, left),
+                    "certificate": f"/v1/answers/{answer.charge.people}:{answer.charge.number}",
+                }
+            )
+        case "record":
+            headers = {"Sordino-Again": "1"} if answer.again else {}
+            return Reply(200, RECORD, to_bytes(answer), headers)
+        case "csv":
+            return Reply(200, "text/csv; charset=utf-8", _csv(answer).encode())
+        case "arrow":
+            return Reply(200, "application/vnd.apache.arrow.stream", _arrow(answer))
+        case "certificate":
+            return Reply(200, "text/plain; charset=utf-8", answer.certificate().encode())
+        case "text":
+            return Reply(200, "text/plain; charset=utf-8", str(answer).encode())
+        case _:
+            raise Refusal(
+                "query", 400, "format must be json, csv, arrow, record, certificate or text"
+            )
+
+
+def _csv(answer: Answer) -> str:
+    table, file = answer.to_arrow(), io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(map(safe_cell, table.column_names))
+    columns = ([safe_cell(cell) for cell in column.to_pylist()] for column in table.columns)
+    writer.writerows(zip(*columns, strict=True))
+    return file.getvalue()
+
+
+def _arrow(answer: Answer) -> bytes:
+    import pyarrow as pa  # loaded only where somebody wants Arrow
+
+    table, out = answer.to_arrow(), pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(out.getvalue())
+
+
+DESK: Desk = {"prices": prices, "ask": ask, "answer": answer}

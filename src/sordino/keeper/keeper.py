@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keeper: takes a request, finds out who asks and whether they may, does it, and replies."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable, Mapping
+from math import ceil
+from pathlib import Path
+from time import monotonic, sleep, time
+from typing import Final
+
+import msgspec
+
+from sordino.channel.calls import BY_NAME, Call
+from sordino.channel.frames import Reply, Request
+from sordino.channel.messages import Body
+from sordino.errors import (
+    BudgetError,
+    CatalogError,
+    LedgerError,
+    QueryError,
+    SealedError,
+)
+from sordino.keeper import asking, people, reading
+from sordino.keeper.generations import Generation, Generations
+from sordino.keeper.passwords import Guesses
+from sordino.keeper.people import People
+from sordino.keeper.problems import (
+    BROKEN,
+    SEALED,
+    UNUSABLE,
+    Refusal,
+    WrongArgument,
+    forbidden,
+    not_there,
+    reply_of,
+    unknown_token,
+    wrong_body,
+)
+from sordino.keeper.rates import Rates
+from sordino.keeper.replies import as_json
+from sordino.keeper.slots import Slots
+from sordino.keeper.state import State, StateError
+from sordino.keeper.tokens import Caller, Tokens
+from sordino.keeper.turns import Turns
+from sordino.keeper.visit import Desk, Handler, Visit
+from sordino.ledger.entry import read_seen
+
+_LOG = logging.getLogger("sordino.keeper")
+_LARGEST_BODY = 64 * 1024
+_LONGEST_KEY = 200
+_LEAST_FREE = 50 * 1024 * 1024  # bytes on the disk, below which it is said that none are left
+
+
+def ready(visit: Visit) -> Reply:
+    """Tell whether questions can be answered."""
+    visit.generation.session.ledger.heads()
+    return as_json({"ready": True})
+
+
+def health(visit: Visit) -> Reply:
+    """Say how the keeper is."""
+    return as_json(visit.keeper.health(visit.generation))
+
+
+_DESK: Desk = {"ready": ready, "health": health}
+_HANDLERS: Final[Mapping[str, Handler]] = {
+    **reading.DESK,
+    **asking.DESK,
+    **people.DESK,
+    **_DESK,
+}
+
+
+class Keeper:
+    """One keeper: the generation that is served, its own state, and what is counted.
+
+    ``reply`` never raises, and may be called by many threads at once.
+    """
+
+    def __init__(
+        self,
+        generation: Generation,
+        state: State,
+        key: bytes,
+        *,
+        clock: Callable[[], float] = monotonic,
+        rest: Callable[[float], None] = sleep,
+    ) -> None:
+        serving = generation.catalog.serving
+        self.generations = Generations(generation)
+        self.state = state
+        self.key = key
+        self.tokens = Tokens(state)
+        self.people = People(state)
+        self.guesses = Guesses(clock)
+        self.rates = Rates(serving.rate, clock)
+        self.slots = Slots(serving.slot, serving.deadline, clock=clock, rest=rest)
+        self.turns = Turns()
+        self.clock = clock
+        self._began = time()
+
+    def reply(self, request: Request) -> Reply:
+        """Return the reply to a request, whatever it is."""
+        arrived = self.clock()
+        try:
+            return self._reply(request, arrived)
+        except (Refusal, WrongArgument, QueryError, BudgetError) as error:
+            return reply_of(error)
+        except SealedError:
+            return SEALED
+        except (LedgerError, CatalogError, StateError) as error:
+            self.tell("a request met a ledger or a catalog that cannot be used", error)
+            return UNUSABLE
+        except Exception as error:
+            self.tell("a request could not be done", error)
+            return BROKEN
+
+    def _reply(self, request: Request, arrived: float) -> Reply:
+        call = BY_NAME.get(request.call)
+        if call is None:
+            raise not_there()
+        caller = self._caller(request, call)
+        if caller is not None:
+            self._check_rate(caller)
+        body = _decoded(request, call)
+        handler = _HANDLERS.get(call.name)
+        if handler is None:
+            raise not_there()
+        with self.generations.using() as generation:
+            if caller is not None and request.seen is not None:
+                _hold_to(generation, request.seen)
+            return handler(Visit(self, request, call, caller, body, arrived, generation))
+
+    def _caller(self, request: Request, call: Call) -> Caller | None:
+        """Return who asks, if they may make this call; nobody may who is not known to."""
+        if call.roles is None:
+            return None
+        caller = self.tokens.caller(request.credential)
+        if caller is None:
+            raise unknown_token()
+        if not caller.roles & call.roles:
+            raise forbidden()
+        if call.scope is not None and call.scope not in caller.token.scopes:
+            raise forbidden()
+        return caller
+
+    def _check_rate(self, caller: Caller) -> None:
+        wait = self.rates.wait(caller.who)
+        if wait:
+            raise Refusal(
+                "too_fast",
+                429,
+                "too many requests; wait before the next one",
+                headers={"Retry-After": str(ceil(wait))},
+            )
+
+    def health(self, generation: Generation) -> dict[str, object]:
+        """Return how the keeper is; nothing of it depends on the data."""
+        free = shutil.disk_usage(self.state.path.parent).free
+        return {
+            "generation": generation.name,
+            "up_seconds": int(time() - self._began),
+            "delivered": self.slots.delivered,
+            "overruns": self.slots.overruns,
+            "disk_free_bytes": free,
+            "disk_is_short": free < _LEAST_FREE,
+            "journal_steps": self.state.check_journal(),
+        }
+
+    def tell(self, what: str, error: BaseException) -> None:
+        """Write to the log what failed and of which kind it was, and no word of what it says."""
+        places = []
+        trace = error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            places.append(f"{Path(code.co_filename).name}:{trace.tb_lineno} {code.co_name}")
+            trace = trace.tb_next
+        _LOG.error("%s: %s at %s", what, type(error).__name__, " < ".join(reversed(places[-5:])))
+
+    def close(self) -> None:
+        """Let go of the session and the state."""
+        self.generations.now.session.close()
+        self.state.close()
+
+
+def _decoded(request: Request, call: Call) -> Body | None:
+    """Return the body, read strictly by the type that the call takes."""
+    if request.key is not None and not (
+        0 < len(request.key) <= _LONGEST_KEY and request.key.isascii() and request.key.isprintable()
+    ):
+        raise wrong_body(f"an Idempotency-Key has 1 to {_LONGEST_KEY} printable ASCII characters")
+    if call.body is None:
+        if request.body:
+            raise wrong_body("this call takes no body")
+        return None
+    if len(request.body) > _LARGEST_BODY:
+        raise Refusal("body_too_large", 413, f"a body has at most {_LARGEST_BODY} bytes")
+    try:
+        return msgspec.json.decode(request.body, type=call.body, strict=True)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, OverflowError) as error:
+        raise wrong_body(f"this is not the body that the call takes: {error}") from None
+
+
+def _hold_to(generation: Generation, seen: str) -> None:
+    try:
+        receipt = read_seen(seen)
+    except ValueError as error:
+        raise Refusal("query", 400, str(error)) from None
+    generation.session.ledger.hold_to(receipt)

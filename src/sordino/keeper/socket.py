@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keeper's socket: a thread for each connection, and frames in strict turn."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from threading import BoundedSemaphore, Condition, Thread
+
+from sordino.channel.frames import (
+    HEADER,
+    LARGEST_REQUEST,
+    BrokenFrame,
+    Reply,
+    Request,
+    length,
+    pack,
+    unpack_request,
+)
+
+MOST_CONNECTIONS = 256
+_IDLE = 600.0  # seconds that a connection may lie still between two requests
+_SLOW = 30.0  # seconds in which the rest of a frame must come, and a reply be taken
+
+
+class Door:
+    """Takes connections, and hands over what comes through them.
+
+    Whoever breaks the form is hung up on. A request that was read is done, also if whoever sent it
+    goes away: only the reply is lost.
+    """
+
+    def __init__(self, path: Path, reply: Callable[[Request], Reply]) -> None:
+        self.path = path
+        self._reply = reply
+        self._listener: socket.socket | None = None
+        self._room = BoundedSemaphore(MOST_CONNECTIONS)
+        self._busy = 0
+        self._changed = Condition()
+        self._open: set[socket.socket] = set()
+        self._closing = False
+
+    def listen(self) -> None:
+        """Make the socket; what another keeper has left in its place is taken away."""
+        try:
+            if stat.S_ISSOCK(self.path.lstat().st_mode):
+                self.path.unlink()
+        except FileNotFoundError:
+            pass
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listener.bind(str(self.path))
+        finally:
+            os.umask(before)
+        listener.listen(MOST_CONNECTIONS)
+        self._listener = listener
+
+    def serve(self) -> None:
+        """Take connections until ``close`` is called."""
+        listener = self._listener
+        if listener is None:
+            raise RuntimeError("listen before you serve")
+        while not self._closing:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                if self._closing:
+                    return
+                continue
+            if not self._room.acquire(blocking=False):
+                connection.close()
+                continue
+            with self._changed:
+                self._open.add(connection)
+            Thread(target=self._converse, args=(connection,), daemon=True).start()
+
+    def _converse(self, connection: socket.socket) -> None:
+        try:
+            while not self._closing and self._turn(connection):
+                pass
+        except (OSError, BrokenFrame):
+            return  # hang up
+        finally:
+            connection.close()
+            with self._changed:
+                self._open.discard(connection)
+                self._changed.notify_all()
+            self._room.release()
+
+    def _turn(self, connection: socket.socket) -> bool:
+        """Take one request and reply to it; tell whether another one may follow."""
+        connection.settimeout(_IDLE)
+        first = connection.recv(1)
+        if not first:
+            return False
+        connection.settimeout(_SLOW)
+        header = first + _exactly(connection, HEADER.size - 1)
+        request = unpack_request(_exactly(connection, length(header, LARGEST_REQUEST)))
+        with self._changed:
+            if self._closing:
+                return False
+            self._busy += 1
+        try:
+            connection.sendall(pack(self._reply(request)))
+        finally:
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
+        return True
+
+    def close(self, patience: float) -> bool:
+        """Take no more; wait for what is being done, and tell whether all of it was."""
+        with self._changed:
+            self._closing = True
+            if self._listener is not None:
+                self._listener.close()
+            done = self._changed.wait_for(lambda: not self._busy, patience)
+            for connection in self._open:
+                connection.close()
+        self.path.unlink(missing_ok=True)
+        return done
+
+
+def _exactly(connection: socket.socket, many: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < many:
+        part = connection.recv(many - len(parts))
+        if not part:
+            raise BrokenFrame("the connection ended within a frame")
+        parts += part
+    return bytes(parts)
