@@ -18,15 +18,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import httpx
 
 from sordino import __version__
 from sordino.errors import LedgerError, NotConnected, SealedError, ServerError
 from sordino.remote.heads import Heads
 from sordino.remote.problems import error_of
+
+if TYPE_CHECKING:
+    import httpx
 
 CONNECTING, READING = 10.0, 30.0  # seconds
 WAITING = 600.0  # seconds that an answer may take
@@ -184,6 +185,8 @@ class Wire:
             stated["Sordino-Seen"] = seen
         if body is not None:
             stated["Content-Type"] = "application/json"
+        import httpx  # takes long to import
+
         reading = self._waiting if slow else READING
         return self._here().build_request(
             method,
@@ -196,6 +199,8 @@ class Wire:
 
     def _once(self, request: httpx.Request) -> _Found:
         """Send a request one time; no error of a library leaves here, for it holds the token."""
+        import httpx  # as above
+
         error: ServerError
         try:
             response = self._here().send(request)
@@ -222,11 +227,15 @@ class Wire:
         return error
 
     def _too_slow(self, failure: httpx.TimeoutException) -> NotConnected:
+        import httpx  # as above
+
         if isinstance(failure, httpx.ConnectTimeout):
             return self._unreachable("did not answer in time")
         return self._unreachable("took too long to reply")
 
     def _away(self, failure: httpx.HTTPError) -> tuple[ServerError, bool]:
+        import httpx  # as above
+
         certificate = _certificate_error(failure)
         if certificate is not None:
             return (
@@ -257,6 +266,8 @@ class Wire:
             return self._client
 
     def _opened(self) -> httpx.Client:
+        import httpx  # as above
+
         is_near = is_loopback(urlsplit(self.url).hostname or "")
         return httpx.Client(
             verify=self._context,
