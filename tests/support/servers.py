@@ -1,91 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server for tests: a gateway in a process of its own, before a keeper in this one."""
+"""Servers for tests, started by the command line as whoever runs one starts it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from sordino.catalog.model import Serving
-from sordino.channel.frames import Reply, Request
-from sordino.channel.messages import Role
-from sordino.keeper.generations import Generation
-from sordino.keeper.keeper import Keeper
-from sordino.keeper.state import State
-from sordino.keeper.tokens import scopes_of
-from sordino.remote import RemoteSession
-from sordino.remote.heads import Heads
-from sordino.remote.wire import Wire
-from sordino.session import Session
-from tests.support.gateways import start_gateway
-from tests.support.keepers import FakeKeeper
 
-AT_ONCE = Serving(slot=None, rate=100_000)  # a server that lets answers go when they are ready
-ROLES: tuple[Role, ...] = ("analyst",)
+@dataclass
+class RunningServer:
+    """A server that is ready; ``told`` is the line of JSON that it printed."""
 
-
-class Server:
-    """A gateway, and behind it a keeper for each session that is served."""
-
-    def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="sordino-")
-        self.folder = Path(self._folder.name)
-        self.frames = FakeKeeper(self.folder / "keeper.sock")
-        self.frames.answering = self._answer
-        self.frames.start()
-        self._gateway = start_gateway(self.frames.path)
-        self._states = 0
-        self._keepers: dict[str | None, Keeper] = {}  # by the tokens that they have made
-        self.keeper: Keeper | None = None
-
-    def _answer(self, request: Request) -> Reply:
-        """Let the keeper reply that knows a token, and the newest one to all others."""
-        keeper = self._keepers.get(request.credential, self.keeper)
-        assert keeper is not None
-        return keeper.reply(request)
+    process: subprocess.Popen[bytes]
+    told: dict[str, Any]
 
     @property
     def url(self) -> str:
-        return self._gateway.url
+        return str(self.told["url"])
 
-    def open(self, session: Session) -> RemoteSession:
-        """Serve a session, and return one of the same analyst on the server."""
-        self.serve(session)
-        return self.connect(session.who, ("analyst", "owner"))
+    @property
+    def state(self) -> Path:
+        return Path(self.told["state"])
 
-    def serve(self, session: Session, serving: Serving = AT_ONCE) -> Keeper:
-        """Let what is asked from now on be asked of a session."""
-        self._states += 1
-        state = State(self.folder / f"keeper-{self._states}.db")
-        generation = Generation("test", replace(session.catalog, serving=serving), session)
-        self.keeper = Keeper(generation, state, b"k" * 32)
-        return self.keeper
+    def token(self, name: str) -> str:
+        return str(next(one["token"] for one in self.told["people"] if one["name"] == name))
 
-    def token(self, who: str, roles: Sequence[Role] = ROLES, **limits: Any) -> str:
-        """Return a token for somebody, who is made known."""
-        assert self.keeper is not None
-        self.keeper.people.put(who, roles, by="test")
-        stated = {"seconds": 3600, "fresh": True, **limits}
-        secret, _ = self.keeper.tokens.make(who, scopes_of(roles), **stated)
-        self._keepers[secret] = self.keeper
-        return secret
+    def children(self) -> dict[str, int]:
+        """The processes of the keeper and of the gateway."""
+        at = self.process.pid
+        listed = Path(f"/proc/{at}/task/{at}/children").read_text("ascii").split()
+        named = {}
+        for number in map(int, listed):
+            words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
+            if len(words) > 2 and words[1] == b"-m":
+                named[words[2].decode().removeprefix("sordino.")] = number
+        return named
 
-    def connect(self, who: str, roles: Sequence[Role] = ROLES, **limits: Any) -> RemoteSession:
-        """Return a session of somebody, with receipts that are remembered for it alone."""
-        token = self.token(who, roles, **limits)
-        heads = Heads(self.url, self.folder / f"heads-{self._states}-{who}")
-        return RemoteSession(Wire(self.url, token, heads=heads, waiting=60, patience=5), heads)
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(60)
 
-    def stop(self) -> None:
-        self._gateway.stop()
-        self.frames.stop()
-        self._folder.cleanup()
 
-    def __enter__(self) -> Server:
-        return self
+def is_running(number: int) -> bool:
+    """Whether there is such a process; one that only waits to be buried is none."""
+    try:
+        about = Path(f"/proc/{number}/stat").read_text("ascii", "replace")
+    except FileNotFoundError:
+        return False
+    return about.rpartition(")")[2].split()[0] != "Z"
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+
+@contextmanager
+def serving(*options: str, errors: Path | None = None) -> Iterator[RunningServer]:
+    """Run `sordino serve` with options at a free port, until the context is left."""
+    command = [sys.executable, "-m", "sordino", "serve", "--port", "0", "--json", *options]
+    with open(errors or os.devnull, "wb") as said:  # noqa: PTH123 - devnull is no file
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the server ended with {process.wait(30)}")
+        yield RunningServer(process, json.loads(line))
+    finally:
+        process.terminate()
+        process.wait(60)
+        if process.stdout is not None:
+            process.stdout.close()

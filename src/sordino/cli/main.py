@@ -17,6 +17,10 @@ from sordino.cli.demo import demo
 from sordino.cli.ledger import budget, history, ledger, log
 from sordino.cli.local.commands import local
 from sordino.cli.repl import repl
+from sordino.cli.server.backup import backup, restore
+from sordino.cli.server.metrics import metrics
+from sordino.cli.server.people import people, token
+from sordino.cli.server.serve import serve
 from sordino.cli.usage import MEANINGS, Commands
 
 # Plain help text: rich would double the time `sordino --help` takes.
@@ -52,6 +56,10 @@ for command in (demo, init, check, explain, ask, repl, budget, history, log):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
 app.add_typer(local, name="local")
+for command in (serve, metrics, backup, restore):
+    app.command()(command)
+app.add_typer(people, name="people")
+app.add_typer(token, name="token")
 for command in (account, choose, audit):
     app.command()(command)
 

@@ -35,8 +35,8 @@ class Link:
     """A pool of connections of one process.
 
     ``connect`` is how many seconds a connection may take, ``wait`` how many one may be waited for,
-    and ``patience`` how many the keeper may take for one reply; it hands out every answer long
-    before that, so only one that hangs is given up on.
+    and ``patience`` how many the keeper may take for one reply; an answer that is
+    under way is worth waiting for, so only a keeper that hangs is given up on.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Link:
         workers: int = 1,
         connect: float = 2.0,
         wait: float = 10.0,
-        patience: float = 900.0,
+        patience: float = 3600.0,
     ) -> None:
         self._path = str(path)
         self._turns = asyncio.Semaphore(max(1, (CONNECTIONS_OF_KEEPER - _SPARE) // workers))

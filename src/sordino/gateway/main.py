@@ -24,6 +24,7 @@ from sordino.gateway.forwarded import Proxies
 from sordino.gateway.headers import LOOPBACK, Names
 from sordino.gateway.limits import Limits, bounded
 from sordino.gateway.link import Link
+from sordino.gateway.listening import listen, listen_unix, place_of
 from sordino.gateway.processes import NotStarted, Process, Watch, announce
 
 FIRST_OF_SYSTEMD: Final = 3  # the first descriptor that systemd hands over
@@ -96,29 +97,10 @@ def _listening(options: argparse.Namespace) -> socket.socket:
     if handed is None and os.environ.get("LISTEN_PID") == str(os.getpid()):
         handed = FIRST_OF_SYSTEMD
     if handed is not None:
-        listening = socket.socket(fileno=handed)
-    elif options.unix is not None:
-        listening = _unix(options.unix)
-    else:
-        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-        bound = socket.create_server((options.host, options.port), family=family, backlog=2048)
-        # Asked anew, the socket knows that it is TCP; asyncio turns delays off for those alone.
-        listening = socket.socket(fileno=bound.detach())
-    listening.set_inheritable(True)
-    return listening
-
-
-def _unix(path: Path) -> socket.socket:
-    """Listen at a Unix socket that the group of its folder may use."""
-    path.unlink(missing_ok=True)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o117)
-    try:
-        listening.bind(str(path))
-    finally:
-        os.umask(before)
-    listening.listen(2048)
-    return listening
+        return socket.socket(fileno=handed)
+    if options.unix is not None:
+        return listen_unix(options.unix)
+    return listen(options.host, options.port)
 
 
 def _context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -138,6 +120,7 @@ def _context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 def _watch(options: argparse.Namespace, listening: socket.socket) -> None:
     """Keep several workers, which take connections from one socket."""
+    listening.set_inheritable(True)
     handed = listening.fileno()
     command = [
         *(sys.executable, "-m", "sordino.gateway", "--keeper", str(options.keeper)),
@@ -153,10 +136,12 @@ def _watch(options: argparse.Namespace, listening: socket.socket) -> None:
     with Watch(workers, lambda text: print(f"sordino gateway: {text}", file=sys.stderr)) as watch:  # noqa: T201
         try:
             for worker in workers:
-                worker.start()
+                worker.launch()
+            for worker in workers:
+                worker.announced()
         except NotStarted as error:
             raise SystemExit(error.status or 1) from None
-        announce(options.ready, **_place(listening))
+        announce(options.ready, **place_of(listening))
         watch.keep()
 
 
@@ -195,20 +180,12 @@ def _serve(
         h11_max_incomplete_event_size=limits.header,
         ssl_context_factory=None if context is None else lambda *_: context,
     )
-    server = _Server(config, lambda: announce(options.ready, **_place(listening)))
+    server = _Server(config, lambda: announce(options.ready, **place_of(listening)))
     try:
         server.run([listening])
     finally:
         gateway.close()
         log.close()
-
-
-def _place(listening: socket.socket) -> dict[str, object]:
-    """Return where clients find the socket."""
-    if listening.family == socket.AF_UNIX:
-        return {"unix": listening.getsockname()}
-    host, port = listening.getsockname()[:2]
-    return {"host": host, "port": port}
 
 
 def _log_to_standard_error() -> None:

@@ -38,7 +38,7 @@ _MEDIA: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("ask", "answer", "rehearse"), ("application/json", *_FORMS)),
     "ledger": ("application/jsonl",),
 }
-_ARRANGED = re.compile(r"\{(\w+)\}")
+_ENTRY = re.compile(r"\{(\w+)\}")
 _PATH_ENTRIES: Final = {
     "answer": "the place of its charge, such as people:12",
     "request": "the number of the request",
@@ -211,7 +211,7 @@ def _parameters(call: Call) -> list[Json]:
     entries = [
         {"name": name, "in": "path", "required": True, "description": about, "schema": text}
         for name, about in _PATH_ENTRIES.items()
-        if name in _ARRANGED.findall(call.path)
+        if name in _ENTRY.findall(call.path)
     ]
     entries += [
         {"name": name, "in": "query", "required": False, "description": about, "schema": text}

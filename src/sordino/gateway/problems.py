@@ -31,6 +31,7 @@ class Problem:
     def __post_init__(self) -> None:
         told = error_json(self.code, self.title, hint=self.hint)
         told["detail"] = told.pop("message")
+        told["arguments"] = []
         name = self.code.replace("_", "-")
         about = {"type": f"urn:sordino:{name}", "title": self.title, "status": self.status}
         object.__setattr__(self, "body", msgspec.json.encode({**about, **told}))

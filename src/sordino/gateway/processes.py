@@ -28,11 +28,11 @@ _LONGEST_LINE = 65_536
 
 
 class NotStarted(Exception):
-    """A process ended, or said what is wrong, before it was ready."""
+    """A process ended, or took too long, before it was ready; it says why on standard error."""
 
-    def __init__(self, name: str, told: dict[str, Any], status: int | None) -> None:
-        super().__init__(name)
-        self.name, self.told, self.status = name, told, status
+    def __init__(self, name: str, status: int) -> None:
+        super().__init__(f"the {name} could not be started; it ended with {status}")
+        self.status = status
 
 
 def announce(ready: int | None, **told: object) -> None:
@@ -57,12 +57,13 @@ class Process:
     patience: float = 60.0  # seconds until it has to be ready
     grace: float = 20.0  # seconds it may take to end
     running: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    reading: int | None = field(default=None, init=False)  # where it announces that it is ready
     begun: float = field(default=0.0, init=False)
     pause: float = field(default=_FIRST_PAUSE, init=False)
     due: float = field(default=0.0, init=False)
 
-    def launch(self) -> int:
-        """Start it, and return the descriptor on which it will announce that it is ready."""
+    def launch(self) -> None:
+        """Start it, without waiting until it is ready."""
         reading, writing = os.pipe()
         environment = {name: text for name, text in os.environ.items() if name != "NOTIFY_SOCKET"}
         try:
@@ -79,22 +80,26 @@ class Process:
             raise
         finally:
             os.close(writing)
+        self.reading = reading
         self.begun = time.monotonic()
-        return reading
 
-    def start(self) -> dict[str, Any]:
-        """Start it and wait until it is ready; returns what it announces. Raises NotStarted."""
-        reading = self.launch()
-        try:
-            line = _line(reading, self.patience)
-        finally:
-            os.close(reading)
-        told: dict[str, Any] = json.loads(line) if line else {}
-        if "error" in told or not told:
+    def announced(self) -> dict[str, Any]:
+        """Wait until it is ready, and return what it announces; raises NotStarted."""
+        if self.running is None or self.reading is None:
+            raise ValueError(f"the {self.name} was not launched")
+        line = _line(self.reading, self.patience)
+        self.stop_listening()
+        if line is None:
             self.end()
-            status = None if self.running is None else self.running.returncode
-            raise NotStarted(self.name, told, status)
+            raise NotStarted(self.name, self.running.returncode)
+        told: dict[str, Any] = json.loads(line)
         return told
+
+    def stop_listening(self) -> None:
+        """Wait for no announcement any more, as after a process was started again."""
+        if self.reading is not None:
+            os.close(self.reading)
+            self.reading = None
 
     def end(self) -> None:
         """Ask it to end, and end it if it does not."""
@@ -156,21 +161,22 @@ class Watch:
             )
             process.pause = min(2 * process.pause, _LONGEST_PAUSE)
         elif now >= process.due:
-            os.close(process.launch())
+            process.stop_listening()
+            process.launch()
 
     def _end_soon(self, *_: object) -> None:
         self._ending = True
 
 
-def _line(reading: int, patience: float) -> bytes:
-    """Return the line that a process announces itself with, or nothing if it ended without."""
+def _line(reading: int, patience: float) -> bytes | None:
+    """Return the line that a process announces itself with, or None if it ended without."""
     due = time.monotonic() + patience
     line = b""
     while not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
         readable, _, _ = select.select([reading], [], [], max(0.0, due - time.monotonic()))
         piece = os.read(reading, 4096) if readable else b""
         if not piece:
-            return b""
+            return None
         line += piece
     return line
 

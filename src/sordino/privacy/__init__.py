@@ -21,24 +21,37 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sordino.privacy.budget import Budget, Filter
+    from sordino.privacy.budget import Budget, Filter, Odometer
     from sordino.privacy.discrete_gaussian import DiscreteGaussian
-    from sordino.privacy.discrete_laplace import DiscreteLaplace
     from sordino.privacy.fit import calibrate
     from sordino.privacy.gaussian import ContinuousGaussian, classic_sigma
+    from sordino.privacy.laplace import DiscreteLaplace
     from sordino.privacy.loss import Loss, compose, loss_from_json, loss_to_json
-    from sordino.privacy.odometer import Odometer
     from sordino.privacy.pld import Bracket, Pld
 else:
     _HOMES = {
-        "sordino.privacy.budget": ("Budget", "Filter"),
+        "sordino.privacy.budget": (
+            "Budget",
+            "Filter",
+            "Odometer",
+        ),
         "sordino.privacy.discrete_gaussian": ("DiscreteGaussian",),
-        "sordino.privacy.discrete_laplace": ("DiscreteLaplace",),
         "sordino.privacy.fit": ("calibrate",),
-        "sordino.privacy.gaussian": ("ContinuousGaussian", "classic_sigma"),
-        "sordino.privacy.loss": ("Loss", "compose", "loss_from_json", "loss_to_json"),
-        "sordino.privacy.odometer": ("Odometer",),
-        "sordino.privacy.pld": ("Bracket", "Pld"),
+        "sordino.privacy.gaussian": (
+            "ContinuousGaussian",
+            "classic_sigma",
+        ),
+        "sordino.privacy.laplace": ("DiscreteLaplace",),
+        "sordino.privacy.loss": (
+            "Loss",
+            "compose",
+            "loss_from_json",
+            "loss_to_json",
+        ),
+        "sordino.privacy.pld": (
+            "Bracket",
+            "Pld",
+        ),
     }
 
     def __getattr__(name):

@@ -10,8 +10,15 @@ from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
 
-from sordino.numbers.rational import Number, is_integer, positive, written
-from sordino.numbers.rounding import reading, up, up_as_printed
+from sordino.numbers.rational import (
+    Number,
+    is_integer,
+    positive,
+    reading,
+    up,
+    up_as_printed,
+    written,
+)
 
 if TYPE_CHECKING:
     from sordino.privacy.leaf import Leaf, Relation
@@ -76,7 +83,7 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
         Loss: in each currency the losses of several answers add up, also when each question and
             its parameters were chosen after seeing the answers before it. So do the deltas.
         Numerics: exact fractions; a float is read as the decimal it prints as.
-        Proof: docs/proofs/budgets.md, theorems 1, 6 and 8.
+        Proof: docs/proofs/budgets.md, theorems 1, 6 and 8 to 11.
     """
 
     kind: Kind
@@ -129,8 +136,8 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
             return up_as_printed(value)
         if delta == 0:
             return math.inf
+        from sordino.privacy.concentrated import epsilon_from_renyi, epsilon_from_rho
         from sordino.privacy.gaussian import ContinuousGaussian  # as above
-        from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 
         if self.kind == "gdp":
             pair = ContinuousGaussian(variance=Fraction(1), squared_sensitivity=value)

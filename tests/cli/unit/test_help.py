@@ -26,9 +26,11 @@ ALL = dict(commands(get_command(app), ""))
 
 def test_every_command_is_known() -> None:
     assert sorted(ALL) == [
-        *("account", "ask", "audit", "budget", "check", "choose", "demo", "explain", "history"),
-        *("init", "ledger amend", "ledger export", "ledger verify"),
-        *("local best", "local encode", "local estimate", "log", "repl"),
+        *("account", "ask", "audit", "backup", "budget", "check", "choose", "demo", "explain"),
+        *("history", "init", "ledger amend", "ledger export", "ledger verify"),
+        *("local best", "local encode", "local estimate", "log", "metrics"),
+        *("people add", "people dismiss", "people list", "people password", "repl", "restore"),
+        *("serve", "token list", "token make", "token revoke"),
     ]
 
 

@@ -16,7 +16,7 @@ from sordino.ledger.opening import open_ledger
 from sordino.remote import RemoteSession
 from sordino.session import Session
 from tests.session.unit.interrupted import Interrupted
-from tests.support.servers import Server
+from tests.support.remotes import Server
 
 Either: TypeAlias = "Session | RemoteSession"
 Door: TypeAlias = Callable[[Session], Either]

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A line to the keeper: calls over its socket, for whoever may open its state folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+
+from sordino.errors import SordinoError
+
+if TYPE_CHECKING:
+    from sordino.channel.frames import Reply
+
+KEEPER, OWNER_ONLY = "keeper.sock", "owner.sock"  # in the state folder
+VARIABLE: Final = "SORDINO_TOKEN"
+SECONDS: Final = 60.0
+_LONGEST_PATH = 107  # bytes that the name of a Unix socket may have
+
+State: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="The server's folder; that of the catalog without it, such as sordino.server."
+    ),
+]
+TokenFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of mode 600 that holds your token; SORDINO_TOKEN is read without it."
+    ),
+]
+
+
+class ServerError(SordinoError):
+    """A server says no, or cannot be reached."""
+
+    code: str = "server"
+
+    def __init__(self, message: str, *, code: str = "server", hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+def state_of(catalog: Path, state: Path | None) -> Path:
+    """Return the state folder: the one that is named, or that of a catalog.
+
+    >>> str(state_of(Path("study/sordino.toml"), None))
+    'study/sordino.server'
+    """
+    return catalog.with_name(f"{catalog.stem}.server") if state is None else state
+
+
+def check_path(path: Path) -> Path:
+    """Refuse a name that no Unix socket can have."""
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        raise ValueError(
+            f"{str(path)!r} is too long for a socket, which has at most {_LONGEST_PATH} bytes; "
+            "name a shorter folder with --state"
+        )
+    return path
+
+
+def token_of(file: Path | None) -> str:
+    """Return the token to call with, from a file that only its owner can read, or SORDINO_TOKEN."""
+    if file is None:
+        token = os.environ.get(VARIABLE, "").strip()
+        if not token:
+            raise ValueError(
+                f"this needs your token; put it into a file of mode 600 and name it with "
+                f"--token-file, or into the variable {VARIABLE}"
+            )
+        return token
+    try:
+        mode, token = file.stat().st_mode, file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the token cannot be read from {str(file)!r}: {error}") from None
+    if mode & 0o077:
+        raise ValueError(f"others can read {str(file)!r}; chmod 600 it, and make another token")
+    return token
+
+
+@dataclass
+class Line:
+    """A connection to a keeper; ``token`` says who calls."""
+
+    state: Path
+    token: str | None = None
+
+    def __enter__(self) -> Line:
+        self._connection = _connected(self.state / KEEPER)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+
+    def call(
+        self,
+        name: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        path: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Make one call, and return the JSON of its reply; raises ServerError for a problem."""
+        from sordino.channel.frames import Request  # loads what commands without a server lack
+
+        request = Request(
+            call=name,
+            number="cli",
+            credential=self.token,
+            path=dict(path or {}),
+            query=dict(query or {}),
+            body=b"" if body is None else json.dumps(body).encode(),
+        )
+        reply = self._exchange(request)
+        told: Any = json.loads(reply.body) if reply.body else None
+        if reply.status >= 400:
+            raise ServerError(told["detail"], code=told["code"], hint=told.get("hint", ""))
+        return told
+
+    def _exchange(self, request: Any) -> Reply:
+        from sordino.channel import frames  # as above
+
+        try:
+            self._connection.sendall(frames.pack(request))
+            size = frames.length(self._exactly(frames.HEADER.size), frames.LARGEST_REPLY)
+            return frames.unpack_reply(self._exactly(size))
+        except (OSError, frames.BrokenFrame) as error:
+            raise ServerError(f"the keeper did not reply: {error}") from None
+
+    def _exactly(self, size: int) -> bytes:
+        pieces = bytearray()
+        while len(pieces) < size:
+            piece = self._connection.recv(min(size - len(pieces), 1 << 18))
+            if not piece:
+                raise ConnectionResetError("it hung up")
+            pieces += piece
+        return bytes(pieces)
+
+
+def text_of(path: Path) -> str:
+    """Return all that is said at a socket that takes no requests."""
+    with _connected(path) as connection, connection.makefile("r", encoding="utf-8") as said:
+        return said.read()
+
+
+def _connected(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(SECONDS)
+        connection.connect(str(check_path(path)))
+    except OSError as error:
+        connection.close()
+        raise ServerError(
+            f"no server is running in {str(path.parent)!r}: {error.strerror or error}",
+            hint="start it with 'sordino serve', or name its folder with --state",
+        ) from None
+    return connection

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sordino people`: who may use the server; and `sordino token`: what they use it with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from sordino.cli.options import CATALOG, AsJson, CatalogFile, whole
+from sordino.cli.server.line import Line, State, TokenFile, state_of, token_of
+from sordino.cli.usage import Commands, refusals
+
+people = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
+token = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
+
+_NAMED = typer.Argument(help="The name of somebody.", show_default=False)
+
+
+@people.callback()
+def about_people() -> None:
+    """Say who may use the server."""
+
+
+@people.command("list")
+def list_people(
+    *,
+    catalog: CatalogFile = CATALOG,
+    state: State = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who may use the server, and who no longer may."""
+    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        made = line.call("people")["people"]
+        rows: list[tuple[str, ...]] = [
+            (one["name"], " ".join(one["roles"]), "" if one["ended"] is None else "dismissed")
+            for one in made
+        ]
+        _show(made, ("name", "roles", ""), rows, as_json=as_json)
+
+
+@people.command()
+def add(
+    name: Annotated[str, _NAMED],
+    *,
+    role: Annotated[
+        list[str],
+        typer.Option(
+            help="What they are: analyst, approver, owner, auditor or operator; may be repeated."
+        ),
+    ],
+    password: Annotated[
+        bool, typer.Option("--password", help="Read a password for them from standard input.")
+    ] = False,
+    catalog: CatalogFile = CATALOG,
+    state: State = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add somebody, or change what they are."""
+    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        body: dict[str, object] = {"name": name, "roles": role}
+        if password:
+            body["password"] = _typed("password")
+        made = line.call("person", body)
+        _say(made, f"{name} is {' and '.join(made['roles'])}", as_json=as_json)
+
+
+@people.command()
+def dismiss(
+    name: Annotated[str, _NAMED],
+    *,
+    catalog: CatalogFile = CATALOG,
+    state: State = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let somebody use the server no more; their tokens end."""
+    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        made = line.call("dismiss", path={"name": name})
+        _say(made, f"{name} can use the server no more", as_json=as_json)
+
+
+@people.command()
+def password(
+    name: Annotated[str, _NAMED],
+    *,
+    old: Annotated[
+        bool, typer.Option("--old", help="Read your old password first, to change your own.")
+    ] = False,
+    catalog: CatalogFile = CATALOG,
+    state: State = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set a password, which is read from standard input."""
+    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        body = {"old": _typed("old password")} if old else {}
+        line.call("password", {**body, "password": _typed("password")}, path={"name": name})
+        _say({"name": name}, f"{name} has a new password", as_json=as_json)
+
+
+@token.callback()
+def about_tokens() -> None:
+    """Make, list and revoke tokens."""
+
+
+@token.command()
+def make(
+    name: Annotated[
+        str | None, typer.Argument(help="Whose it is to be; your own without it.")
+    ] = None,
+    *,
+    note: Annotated[str, typer.Option(help="What it is for, to tell it from others.")] = "",
+    days: Annotated[
+        int,
+        typer.Option(
+            help="How long it is good, 90 days at most.",
+            parser=whole(least=1, most=90),
+            metavar="<int>",
+        ),
+    ] = 30,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What it may be used for: price, ask, rehearse, audit, decide, own or operate; "
+            "may be repeated. Without it, all that its person may do."
+        ),
+    ] = None,
+    cap: Annotated[
+        str | None, typer.Option(help="The most that may be spent with it, such as 0.5.")
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="A table that it may be used for; may be repeated."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Let it pay for the same question twice.")
+    ] = False,
+    catalog: CatalogFile = CATALOG,
+    state: State = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token; it is shown once."""
+    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        body = {"name": name, "note": note, "days": days, "scopes": scope or None, "cap": cap}
+        body |= {"tables": table or None, "fresh": fresh}
+        made = line.call("token", {key: value for key, value in body.items() if value is not None})
+        ends = _day(made["expires"])
+        said = f"{made['secret']}\nfor {made['who']}, until {ends}; it is shown this once"
+        _say(made, said, as_json=as_json)
+
+
+@token.command("list")
+def list_tokens(
+    *,
+    catalog: CatalogFile = CATALOG,
+    state: State = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show tokens, your own or, for the owner, all; never the secrets."""
+    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        made = line.call("tokens")["tokens"]
+        titles = ("id", "who", "for", "until", "used", "note")
+        _show(made, titles, [_row(one) for one in made], as_json=as_json)
+
+
+@token.command()
+def revoke(
+    number: Annotated[str, typer.Argument(help="The id of the token.", show_default=False)],
+    *,
+    catalog: CatalogFile = CATALOG,
+    state: State = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """End a token at once."""
+    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        line.call("revoke", path={"token": number})
+        _say({"id": number}, f"the token {number} ended", as_json=as_json)
+
+
+def _line(catalog: Path, state: Path | None, token_file: Path | None) -> Line:
+    return Line(state_of(catalog, state), token_of(token_file))
+
+
+def _typed(what: str) -> str:
+    """Read a password: unseen in a terminal, or a line of standard input."""
+    if sys.stdin.isatty():
+        return cast("str", typer.prompt(what, hide_input=True))
+    line = sys.stdin.readline().rstrip("\n")
+    if not line:
+        raise ValueError(f"a {what} is read from standard input, and nothing came")
+    return line
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    until = "revoked" if one["revoked"] is not None else _day(one["expires"])
+    used = "never" if one["used"] is None else _day(one["used"])
+    return one["id"], one["who"], " ".join(one["scopes"]), until, used, one["note"]
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _say(made: object, said: str, *, as_json: bool) -> None:
+    typer.echo(json.dumps(made, indent=2) if as_json else said)
+
+
+def _show(
+    made: object, titles: tuple[str, ...], rows: list[tuple[str, ...]], *, as_json: bool
+) -> None:
+    if as_json:
+        typer.echo(json.dumps(made, indent=2))
+        return
+    from rich.text import Text  # this and the following load rich
+
+    from sordino.answer.render import printable
+    from sordino.cli.terminal import console_for, table_with
+
+    shown = table_with(*titles)
+    for row in rows:
+        shown.add_row(*(Text(printable(cell)) for cell in row))
+    console_for().print(shown)

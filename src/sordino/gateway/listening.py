@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sockets at which a gateway listens; they outlive it in the hands of whoever starts it again."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Final
+
+WAITING: Final = 2048  # connections that nobody has taken yet
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen at an address; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.create_server((host, port), family=family, backlog=WAITING)
+    # Asked anew, the socket knows that it is TCP; asyncio turns delays off for those alone.
+    return socket.socket(fileno=bound.detach())
+
+
+def listen_unix(path: Path) -> socket.socket:
+    """Listen at a Unix socket that its owner and their group may use."""
+    path.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o117)
+    try:
+        listening.bind(str(path))
+    except BaseException:
+        listening.close()
+        raise
+    finally:
+        os.umask(before)
+    listening.listen(WAITING)
+    return listening
+
+
+def place_of(listening: socket.socket) -> dict[str, object]:
+    """Return where clients find a socket."""
+    if listening.family == socket.AF_UNIX:
+        return {"unix": listening.getsockname()}
+    host, port = listening.getsockname()[:2]
+    return {"host": host, "port": port}
