@@ -166,10 +166,15 @@ else:
         home = next((home for home, names in _HOMES.items() if name in names), None)
         if home is None:
             raise AttributeError(f"module 'sordino' has no attribute {name!r}")
-        if name in _MODULES:
-            value = import_module(f"{home}.{name}")
-        else:
-            value = getattr(import_module(home), _NAMES.get(name, name))
+        try:
+            if name in _MODULES:
+                value = import_module(f"{home}.{name}")
+            else:
+                value = getattr(import_module(home), _NAMES.get(name, name))
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith(f"{__name__}."):
+                raise
+            raise ImportError(f"this client has no {name!r}: pip install sordino") from None
         globals()[name] = value
         return value
 

@@ -169,6 +169,11 @@ class RemoteSession:
         """
         return budgets_of(self._wire.get("/v1/budget").json())
 
+    @property
+    def standing(self) -> Mapping[str, Any]:
+        """What was spent and what is left, as JSON, as far as the token may see it."""
+        return _mapping(self._wire.get("/v1/budget"))
+
     def history(self, *, last: int = 20, people: str | None = None) -> list[dict[str, Any]]:
         """Return the newest entries of the ledger that may be seen, of each id space, as JSON."""
         spaces = [people] if people is not None else self._spaces()

@@ -36,6 +36,7 @@ class RemoteExplanation(Told):
     left: str
     number: str  # by which the history names the plan
     quote: str | None = field(repr=False)
+    json: Json = field(repr=False)  # as the server told it
     sql: str = field(repr=False)
     told: tuple[tuple[tuple[str, ...], ...], ...] = field(repr=False)  # widths, and releases
 
@@ -118,6 +119,7 @@ def explanation_of(told: Any, sql: str) -> RemoteExplanation:
         left=str(told["left"]),
         number=str(told["plan"]),
         quote=told.get("quote"),
+        json={name: value for name, value in told.items() if name != "quote"},
         sql=sql,
         told=(
             tuple(tuple(str(one[name]) for name in COLUMNS) for one in told["columns"]),
