@@ -15,7 +15,7 @@ from sordino.channel.messages import Role
 from sordino.keeper.generations import Generation
 from sordino.keeper.keeper import Keeper
 from sordino.keeper.state import State
-from sordino.keeper.tokens import scopes_of
+from sordino.keeper.tokens import hash_of, scopes_of
 from sordino.remote import RemoteSession
 from sordino.remote.heads import Heads
 from sordino.remote.wire import Wire
@@ -78,6 +78,17 @@ class Server:
         token = self.token(who, roles, **limits)
         heads = Heads(self.url, self.folder / f"heads-{self._states}-{who}")
         return RemoteSession(Wire(self.url, token, heads=heads, waiting=60, patience=5), heads)
+
+    def know(self, session: RemoteSession, who: str) -> None:
+        """Let the newest keeper know a session by the token that another one has given it."""
+        assert self.keeper is not None
+        secret = session._wire._token
+        assert secret is not None
+        self.keeper.people.put(who, ROLES, by="test")
+        _, made = self.keeper.tokens.make(who, scopes_of(ROLES), seconds=3600, fresh=True)
+        hashed = hash_of(secret)
+        self.keeper.state.change("UPDATE tokens SET secret = ? WHERE id = ?", hashed, made.number)
+        self._keepers[secret] = self.keeper
 
     def stop(self) -> None:
         self._gateway.stop()

@@ -193,8 +193,8 @@ class Session:
     def rehearse_ask(self, ask: Ask) -> Answer:
         """Answer what was asked on invented rows; see ``rehearse``."""
         with self._flights.asking():
-            plan = self._plan(ask)
             self._check_open()
+            plan = self._plan(ask)
             return self._stage().answer(plan, ask.options, who=self.who)
 
     def _stage(self) -> Rehearsal:

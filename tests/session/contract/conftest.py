@@ -5,31 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, TypeAlias
 
-import pyarrow as pa
 import pytest
 
-import sordino as so
-from sordino.catalog.frames import frame_catalog
-from sordino.ledger.opening import open_ledger
-from sordino.remote import RemoteSession
 from sordino.session import Session
-from tests.session.unit.interrupted import Interrupted
+from tests.session.contract.doors import Broken, Door, Either, Sessions, failing, small
 from tests.support.remotes import Server
-
-Either: TypeAlias = "Session | RemoteSession"
-Door: TypeAlias = Callable[[Session], Either]
-Sessions: TypeAlias = Callable[..., Either]
-Broken: TypeAlias = Callable[[BaseException], Either]
-
-FRAME = pa.table(
-    {
-        "person": [k % 400 for k in range(1_000)],
-        "ward": ["north", "south"] * 500,
-        "cost": [float(k % 97) for k in range(1_000)],
-    }
-)
 
 
 @pytest.fixture(scope="session")
@@ -63,29 +44,10 @@ def door(request: pytest.FixtureRequest, servers: Callable[[], Server]) -> Itera
 @pytest.fixture
 def session(door: Door) -> Sessions:
     """Return what opens the same small table with any budget."""
-
-    def opened(**budget: Any) -> Either:
-        return door(
-            so.table(
-                FRAME,
-                unit="person",
-                bounds={"cost": (0, 100)},
-                keys={"ward": ["north", "south", "west"]},
-                rows=3,
-                **(budget or {"epsilon": 10, "delta": 1e-6}),
-            )
-        )
-
-    return opened
+    return lambda **budget: door(small(**budget))
 
 
 @pytest.fixture
 def broken(door: Door) -> Broken:
     """Return what opens a session whose engine always fails in one way."""
-
-    def opened(error: BaseException) -> Either:
-        catalog = frame_catalog(FRAME, unit="person", epsilon=1)
-        engine = Interrupted(error)
-        return door(Session(catalog, engine=engine, ledger=open_ledger(catalog, None)))
-
-    return opened
+    return lambda error: door(failing(error))

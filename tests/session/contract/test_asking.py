@@ -8,7 +8,7 @@ import pytest
 
 import sordino as so
 from sordino.errors import BudgetExceeded, QueryError, SealedError
-from tests.session.contract.conftest import FRAME, Broken, Door, Either, Sessions
+from tests.session.contract.doors import FRAME, Broken, Door, Either, Sessions
 
 
 def number(answer: so.Answer, title: str) -> Any:

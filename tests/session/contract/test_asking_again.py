@@ -11,7 +11,7 @@ import sordino as so
 from sordino.answer.answer import to_bytes
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import BudgetExceeded
-from tests.session.contract.conftest import Door
+from tests.session.contract.doors import Door
 from tests.session.unit.clinic import SQL, charges, clinic, rows, spent
 
 
