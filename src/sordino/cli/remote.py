@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from sordino.cli.options import CATALOG, OWNER
+from sordino.cli.options import CATALOG, OWNER, AsJson
 from sordino.cli.usage import refusals
 
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ def login(
     ca: Annotated[
         Path | None, typer.Option(help="The certificate of an authority of the owner's own.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Keep a token for a server, so that --server NAME asks it."""
-    with refusals():
+    with refusals(as_json=as_json):
         from sordino.remote import connect, profiles  # httpx is loaded only here
         from sordino.remote.connecting import login as token_for
         from sordino.remote.wire import checked_url
@@ -64,6 +65,10 @@ def login(
             who = session.who
         called = name or urlsplit(address).hostname or "server"
         path = profiles.keep(profiles.Profile(called, address, token.strip(), authority))
+        if as_json:
+            told = {"who": who, "url": address, "name": called, "file": str(path)}
+            typer.echo(json.dumps(told, indent=2))
+            return
         typer.echo(f"{who} may ask {address}; --server {called} does, by the token in {path}")
 
 

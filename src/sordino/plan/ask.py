@@ -279,6 +279,8 @@ def cost_of(price: Epsilon | Rho, purse: Purse) -> Cost:
     In a budget that counts rho, or gdp, an epsilon stands for the largest rho, or square of a mu,
     that is (epsilon, delta)-private, with the delta of the budget.
 
+    >>> from sordino.catalog.model import Purse
+    >>> from sordino.privacy.budget import Budget
     >>> purse = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
     >>> cost_of(Epsilon(Fraction(1)), purse).amount
     Fraction(2435597, 100000000)

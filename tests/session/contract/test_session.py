@@ -115,4 +115,4 @@ def test_a_session_that_is_closed_asks_no_more(session: Sessions) -> None:
         data.ask(SQL, epsilon=1)
     for ask in (data.ask, data.rehearse):
         with pytest.raises(ValueError, match="this session is closed"):
-            ask("SELECT COUNT(*) AS n FROM data", epsilon=1)
+            ask(SQL, epsilon=1)
