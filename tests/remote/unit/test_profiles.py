@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,16 +89,17 @@ def test_a_server_is_found_by_its_profile_or_by_its_address() -> None:
 
 def test_what_names_no_server_or_two_is_refused() -> None:
     keep(STUDY)
-    for wrong, said_there in (
-        (so.connect, "name a server"),
-        (lambda: so.connect("nobody"), "there is no profile 'nobody'"),
-        (lambda: so.connect("https://other.example"), "there is no token"),
-        (lambda: so.connect("study", token=TOKEN), "has its token"),
-        (lambda: so.connect(profile="study", token=TOKEN), "a profile has a token"),
-        (lambda: so.connect("https://other.example", profile="study"), "another server"),
-    ):
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "name a server"),
+        ({"server": "nobody"}, "there is no profile 'nobody'"),
+        ({"server": "https://other.example"}, "there is no token"),
+        ({"server": "study", "token": TOKEN}, "has its token"),
+        ({"profile": "study", "token": TOKEN}, "a profile has a token"),
+        ({"server": "https://other.example", "profile": "study"}, "another server"),
+    ]
+    for stated, said_there in wrong:
         with pytest.raises(ValueError, match=said_there):
-            wrong()
+            so.connect(**stated)
     keep(Profile("again", STUDY.url, TOKEN))
     with pytest.raises(ValueError, match="several profiles"):
         so.connect("https://study.example")
