@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 
 from sordino.keeper import passwords
 from tests.keeper.study import DAY, Study, code, question, study, told
@@ -23,7 +24,7 @@ def served(tmp_path: Path) -> Iterator[Study]:
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hash at little cost, which the tests of passwords themselves do not."""
     monkeypatch.setattr(
-        passwords, "_hasher", passwords.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     )
     passwords._nobodys.cache_clear()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charges that have no answer can be listed, and their receipts be had again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +12,14 @@ from tests.ledger.unit.samples import in_file, in_memory, pay
 
 
 @pytest.fixture(params=["memory", "file"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     makers: dict[str, Callable[[], Ledger]] = {
         "memory": in_memory,
         "file": lambda: in_file(tmp_path / "study.ledger"),
     }
     made = makers[request.param]()
-    request.addfinalizer(made.close)
-    return made
+    yield made
+    made.close()
 
 
 def test_a_ledger_without_charges_has_none(ledger: Ledger) -> None:
