@@ -46,12 +46,12 @@ print(process_time() - began)
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a fresh environment that has the client and what it needs."""
     folder = tmp_path_factory.mktemp("client")
-    build = [sys.executable, ROOT / "client" / "build.py", folder / "dist"]
+    build = [sys.executable, str(ROOT / "client" / "build.py"), str(folder / "dist")]
     made = subprocess.run(build, check=True, capture_output=True, text=True)
     wheel = made.stdout.splitlines()[-1]
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", wheel]
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", "install", wheel]
     done = subprocess.run(pip, capture_output=True, text=True, check=False)
     if "Failed to establish a new connection" in done.stderr:
         pytest.skip("no package index can be reached from here, so that nothing can be installed")
