@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.ledger.kills import RANDOM
-from tests.ledger.launch import launched
+from tests.support.launch import launched
 from tests.support.faults import Point
 from tests.support.postgres import Server
 

@@ -321,7 +321,8 @@ def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
                     raise _Waits(request_to_json(visit, row))
                 given_back.callback(keeper.requests.give_back, approval, visit.by.who)
         number = _begun(visit, priced, key) if earlier is None else int(earlier["number"])
-        given_back.callback(state.change, "DELETE FROM questions WHERE number = ?", number)
+        if charge is None:  # else its key has been charged, which must not be forgotten
+            given_back.callback(state.change, "DELETE FROM questions WHERE number = ?", number)
         deadline = keeper.slots.seconds_left(visit.arrived)
         try:
             with keeper.room(deadline):
