@@ -2,7 +2,7 @@
 """A campaign of kills under load: of the keeper, of the gateway, and of both at once.
 
 It runs as a process of its own, which has everything imported and nothing open when it forks. It
-is the clients, too: twelve connections on which there is always a question under way. It prints
+is the clients, too: eight connections on which there is always a question under way. It prints
 figures as JSON.
 """
 
@@ -40,7 +40,7 @@ from tests.keeper.attack.sites import (
 )
 
 KEEPER, GATEWAY, BOTH = "keeper", "gateway", "both"
-_CLIENTS = 12
+_CLIENTS = 8
 _ROUNDS = 45  # kills of one site, at most
 _CAP = "0.5"  # of a site; with this many clients it is used up in most of them
 _TOKEN_CAP = 20_000_000  # nano-units, of the tokens that have a cap
