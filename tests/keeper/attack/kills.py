@@ -34,6 +34,7 @@ from tests.keeper.attack.sites import (
     Forked,
     Pass,
     Site,
+    end_all,
     listening,
     serve_gateway,
     without_database,
@@ -107,9 +108,7 @@ class Rounds:
                 self.campaign.done[name] += 1
             self._last_look()
         finally:
-            for process in (self.keeper, self.gateway):
-                if process.child:
-                    process.end()
+            end_all()
             for client in self.clients:
                 client.hang_up()
             self.listener.close()

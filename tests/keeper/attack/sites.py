@@ -157,7 +157,7 @@ def serve_gateway(site: Site, listener: socket.socket, workers: int, ready: int)
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class Forked:
     """A process that was forked, and the end of the pipe on which it says that it is ready."""
 
@@ -185,6 +185,7 @@ class Forked:
                 os._exit(FAILED)
         os.close(writing)
         self.pipe, self.said = reading, b""
+        _RUNNING.append(self)
 
     def read(self) -> bool:
         """Read what it says on the pipe; tell whether it is ready."""
@@ -206,4 +207,14 @@ class Forked:
         _, status, used = os.wait4(self.child, 0)
         self.seconds += used.ru_utime + used.ru_stime
         self.child, self.pipe = 0, -1
+        _RUNNING.remove(self)
         return os.waitstatus_to_exitcode(status)
+
+
+_RUNNING: list[Forked] = []
+
+
+def end_all() -> None:
+    """End all that is still running, as after a broken invariant."""
+    for process in list(_RUNNING):
+        process.end()
