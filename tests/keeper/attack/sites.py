@@ -216,5 +216,5 @@ _RUNNING: list[Forked] = []
 
 def end_all() -> None:
     """End all that is still running, as after a broken invariant."""
-    for process in list(_RUNNING):
-        process.end()
+    while _RUNNING:
+        _RUNNING[-1].end()

@@ -28,7 +28,7 @@ def test_64_equal_requests_at_once_are_charged_once_in_1_000_rounds() -> None:
 def test_through_four_gateways_exactly_what_fits_is_granted() -> None:
     found = crowd("scarce")
     assert found["granted"] == 1_428
-    assert all(seconds > 0 for seconds in found["gateways"])
+    assert len(found["gateways"]) > 1, "one worker has served all"
 
 
 @pytest.mark.soak
