@@ -41,6 +41,7 @@ from sordino.keeper.reading import visible
 from sordino.keeper.replies import as_json
 from sordino.keeper.requests import is_dear
 from sordino.keeper.requests import to_json as request_to_json
+from sordino.keeper.slots import Departure
 from sordino.keeper.state import Row, State
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from sordino.keeper.keeper import Keeper
 
 RECORD = "application/vnd.sordino.answer"
+_FORMS = ("json", "csv", "arrow", "record", "certificate", "text")
 _PLACE = re.compile(r"(.+):([1-9][0-9]{0,17})")
 _TERMS = tuple(name for name in messages.Question.__struct_fields__ if name != "sql")
 
@@ -183,33 +185,43 @@ def left_for(session: Session, people: str) -> Left:
 def ask(visit: Visit) -> Reply:
     """Charge a question and answer it, or return the answer that was given to it before.
 
-    What was on record when the request came leaves at once, and so does a refusal. All else leaves
-    when its slot is over, and so do those who have waited for the same question of somebody else.
+    What was on record when the request came leaves at once, and so does a refusal. All else is
+    recorded and leaves when its slot is over: before that nothing tells that it is ready, neither
+    the ledger nor the turn that others wait for.
     """
+    _check_form(visit)
     priced = _bought(visit, visit.read(messages.Purchase))
     _check_fresh(visit, priced)
     key = None if visit.request.key is None else _digest(visit.request.key.encode())
     stored = _stored(visit, priced, key)
     if stored is not None:
         return _shown(visit, stored)
-    slots = visit.keeper.slots
+    departure = Departure(visit.keeper.slots, visit.arrived)
     try:
         with _turns(visit, priced, key):
-            answer = _stored(visit, priced, key) or _answered(visit, priced, key)
-        reply = _shown(visit, answer)
+            answer = _stored(visit, priced, key) or _fresh(visit, priced, key, departure)
     except _Waits as error:
         return as_json(
             {"request": error.request},
             202,
             {"Location": f"/v1/requests/{error.request['number']}"},
         )
-    except (BudgetError, QueryError, Refusal):
+    return _shown(visit, answer)
+
+
+def _fresh(visit: Visit, priced: Priced, key: str | None, departure: Departure) -> Answer:
+    """Return an answer that was not on record when its slot is over, and raise likewise."""
+    try:
+        answer = _answered(visit, priced, key, departure)
+    except (_Waits, BudgetError, QueryError, Refusal):
+        if departure.is_bound:
+            departure.wait()
         raise
     except BaseException:
-        slots.wait(visit.arrived)
+        departure.wait()
         raise
-    slots.wait(visit.arrived)
-    return reply
+    departure.wait()
+    return answer
 
 
 class _Waits(Exception):
@@ -295,7 +307,7 @@ def _earlier(visit: Visit, key: str) -> Row | None:
     return row
 
 
-def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
+def _answered(visit: Visit, priced: Priced, key: str | None, departure: Departure) -> Answer:
     """Charge what is not paid for yet, compute and record.
 
     Budget of the token and approval are used up before the charge, and given back if there was
@@ -322,12 +334,14 @@ def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
                 given_back.callback(keeper.requests.give_back, approval, visit.by.who)
         number = _begun(visit, priced, key) if earlier is None else int(earlier["number"])
         given_back.callback(_forget, state, number, charge)
-        deadline = keeper.slots.seconds_left(visit.arrived)
+        deadline = departure.seconds_left()
         try:
-            with keeper.room(deadline):
+            with keeper.room(deadline) as place:
+                departure.is_bound = place.was_waited_for
+                hold = place.until(departure.wait)
                 if charge is not None:
                     answer = session.resume(
-                        charge, priced.plan, priced.ask.options, deadline=deadline
+                        charge, priced.plan, priced.ask.options, deadline=deadline, hold=hold
                     )
                 else:
                     answer = session.answer(
@@ -336,6 +350,7 @@ def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
                         fresh=fresh,
                         deadline=deadline,
                         why="" if key is None else f"key {key}",
+                        hold=hold,
                     )
         except (BudgetError, QueryError, CatalogError, Refusal):
             raise  # before the charge, so that all is given back
@@ -416,8 +431,14 @@ def resume(keeper: Keeper) -> None:
                 )
                 session = generation.session.of(charge.who)
                 plan = session.plan_ask(ask)
-                seconds = keeper.slots.seconds_left(keeper.clock())
-                session.resume(charge, plan, ask.options, deadline=seconds)
+                departure = Departure(keeper.slots, keeper.clock())
+                session.resume(
+                    charge,
+                    plan,
+                    ask.options,
+                    deadline=departure.seconds_left(),
+                    hold=departure.wait,
+                )
             except Exception as error:
                 keeper.tell(f"charge {place} could not be answered", error)
                 continue
@@ -501,9 +522,16 @@ def _shown(visit: Visit, answer: Answer) -> Reply:
         case "text":
             return Reply(200, "text/plain; charset=utf-8", str(answer).encode())
         case _:
-            raise Refusal(
-                "query", 400, "format must be json, csv, arrow, record, certificate or text"
-            )
+            raise _no_form()
+
+
+def _check_form(visit: Visit) -> None:
+    if visit.request.query.get("format", "json") not in _FORMS:
+        raise _no_form()
+
+
+def _no_form() -> Refusal:
+    return Refusal("query", 400, f"format must be {', '.join(_FORMS[:-1])} or {_FORMS[-1]}")
 
 
 def _csv(answer: Answer) -> str:

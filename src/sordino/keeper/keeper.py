@@ -49,7 +49,7 @@ from sordino.keeper.requests import Requests
 from sordino.keeper.slots import Slots
 from sordino.keeper.state import State, StateError
 from sordino.keeper.tokens import Caller, Tokens
-from sordino.keeper.turns import Turns
+from sordino.keeper.turns import Place, Turns
 from sordino.keeper.visit import Desk, Handler, Visit
 from sordino.ledger.entry import read_seen
 
@@ -190,22 +190,26 @@ class Keeper:
         self.generations.swap(generation)
 
     @contextmanager
-    def room(self, seconds: float | None) -> Iterator[None]:
+    def room(self, seconds: float | None) -> Iterator[Place]:
         """Be one of the few questions that are computed at once, as a context.
 
         Who would wait for longer than the answer may take is told so, before anything is charged.
         """
-        if not self._room.acquire(timeout=_LONGEST_WAIT if seconds is None else seconds):
+        at_once = self._room.acquire(blocking=False)
+        if not at_once and not self._room.acquire(
+            timeout=_LONGEST_WAIT if seconds is None else seconds
+        ):
             raise Refusal(
                 "busy",
                 503,
                 "too many questions are being answered; nothing was charged for this one",
                 headers={"Retry-After": "5"},
             )
+        place = Place(self._room, was_waited_for=not at_once)
         try:
-            yield
+            yield place
         finally:
-            self._room.release()
+            place.leave()
 
     def numbers(self) -> str:
         """Return what is counted, for the owner's own socket."""

@@ -51,16 +51,18 @@ class Slots:
 
     def seconds_left(self, arrived: float) -> float | None:
         """Return how long a question that came then may still be computed; None for no end."""
-        if self.length is None:
-            return None
-        most = (self.deadline - _MARGIN) * float(self.length)
-        return max(0.0, arrived + most - self._clock())
+        return Departure(self, arrived).seconds_left()
 
     def wait(self, arrived: float) -> int:
         """Wait until the slot is over in which an answer has become ready; return which it was."""
-        if self.length is None:
-            return 0
-        length = float(self.length)  # which may be set anew meanwhile
+        return Departure(self, arrived).wait()
+
+    def left_of(self, due: float) -> float:
+        """Return how many seconds there are until a time; 0 if it is over."""
+        return max(0.0, due - self._clock())
+
+    def wait_out(self, arrived: float, length: float) -> int:
+        """Wait until a slot of a length is over."""
         slot = max(1, ceil((self._clock() - arrived) / length))
         while (left := arrived + slot * length - self._clock()) > 0:
             self._rest(left)
@@ -68,3 +70,31 @@ class Slots:
             self.delivered += 1
             self.overruns += slot > 1
         return slot
+
+
+class Departure:
+    """When what one request gets may leave: its slots are as long as they were when it came.
+
+    ``is_bound`` tells that it has waited for others, whose time is not to be told either: then a
+    refusal leaves when a slot is over, too.
+    """
+
+    def __init__(self, slots: Slots, arrived: float) -> None:
+        self._slots, self._arrived = slots, arrived
+        self._length = None if slots.length is None else float(slots.length)
+        self._deadline = slots.deadline
+        self._slot: int | None = None
+        self.is_bound = False
+
+    def seconds_left(self) -> float | None:
+        """Return how long it may still be computed; None for no end."""
+        if self._length is None:
+            return None
+        return self._slots.left_of(self._arrived + (self._deadline - _MARGIN) * self._length)
+
+    def wait(self) -> int:
+        """Wait until the slot is over in which it has become ready, once; return which it was."""
+        if self._slot is None:
+            timed = self._length is not None
+            self._slot = self._slots.wait_out(self._arrived, self._length or 0.0) if timed else 0
+        return self._slot

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 OWNER = "owner"  # who is charged if nobody is named
 _SALT_BITS = 48  # the keystream is read in units of 16
 
+Hold: TypeAlias = "Callable[[], object]"
 Watch: TypeAlias = "Callable[[], AbstractContextManager[Progress | None]]"
 
 
@@ -218,15 +219,19 @@ class Session:
         fresh: bool = False,
         deadline: float | None = None,
         why: str = "",
+        hold: Hold | None = None,
     ) -> Answer:
         """Charge a plan and carry it out; the charge stays, whatever happens.
 
         What is not computed within ``deadline`` seconds is ended, and is a SealedError. ``why``
-        stands in the entry of the charge.
+        stands in the entry of the charge. ``hold`` is called when the answer has been drawn and
+        before it is recorded: nobody sees that there is one before ``hold`` returns.
         """
         due = None if deadline is None else monotonic() + deadline
         with self._flights.asking():
-            return self._answer(plan, options or Options(), fresh=fresh, due=due, why=why)
+            return self._answer(
+                plan, options or Options(), fresh=fresh, due=due, why=why, hold=hold
+            )
 
     @logged
     def _answer(
@@ -237,6 +242,7 @@ class Session:
         fresh: bool,
         due: float | None = None,
         why: str = "",
+        hold: Hold | None = None,
     ) -> Answer:
         self._check_open()
         check_size(plan.query)
@@ -245,15 +251,23 @@ class Session:
         if not fresh:
             flight = self._flights.of((self.who, plan.people, asked, data))
             with flight.turn:
-                return self._answered(plan, options, asked, data, due=due, why=why)
+                return self._answered(plan, options, asked, data, due=due, why=why, hold=hold)
         self._make_ready(plan)
         receipt = self._ledger.charge(
             plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data, why=why
         )
-        return self._carry_out(plan, options, receipt, due)
+        return self._carry_out(plan, options, receipt, due, hold)
 
     def _answered(
-        self, plan: Plan, options: Options, asked: str, data: str, *, due: float | None, why: str
+        self,
+        plan: Plan,
+        options: Options,
+        asked: str,
+        data: str,
+        *,
+        due: float | None,
+        why: str,
+        hold: Hold | None,
     ) -> Answer:
         """Return the answer on record, or the one that a charge pays for, made now or before."""
         stored = self._find(plan.people, asked, data)
@@ -276,7 +290,7 @@ class Session:
             )
         if isinstance(bought, bytes):  # by version 1, or another process has just recorded it
             return _again(bought)
-        return self._carry_out(plan, options, bought, due)
+        return self._carry_out(plan, options, bought, due, hold)
 
     def _bought_first(self, plan: Plan, options: Options, data: str) -> Receipt | bytes | None:
         """Return the answer, or the charge without one, of a ledger that version 1 wrote."""
@@ -308,7 +322,12 @@ class Session:
         self._engine.load(plan.bounded)
 
     def _carry_out(
-        self, plan: Plan, options: Options, receipt: Receipt, due: float | None
+        self,
+        plan: Plan,
+        options: Options,
+        receipt: Receipt,
+        due: float | None,
+        hold: Hold | None,
     ) -> Answer:
         """Return the one answer that a charge pays for: recorded first, by us or by who was faster.
 
@@ -327,6 +346,8 @@ class Session:
                     deadline=None if due is None else due - monotonic(),
                 )
             answer = self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))
+        if hold is not None:
+            hold()
         return self._record(receipt, answer)
 
     def _record(self, receipt: Receipt, answer: Answer) -> Answer:
@@ -402,6 +423,7 @@ class Session:
         options: Options | None = None,
         *,
         deadline: float | None = None,
+        hold: Hold | None = None,
     ) -> Answer:
         """Answer a charge that has no answer, as after a crash; nothing is charged.
 
@@ -410,10 +432,17 @@ class Session:
         """
         due = None if deadline is None else monotonic() + deadline
         with self._flights.asking():
-            return self._resume(charge, plan, options or Options(), due)
+            return self._resume(charge, plan, options or Options(), due, hold)
 
     @logged
-    def _resume(self, charge: Entry, plan: Plan, options: Options, due: float | None) -> Answer:
+    def _resume(
+        self,
+        charge: Entry,
+        plan: Plan,
+        options: Options,
+        due: float | None,
+        hold: Hold | None,
+    ) -> Answer:
         self._check_open()
         asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
         receipt = self._ledger.receipt_for(charge)
@@ -427,7 +456,7 @@ class Session:
             if recorded is not None and is_readable(recorded):
                 return _again(recorded)
             self._make_ready(plan)
-            return self._carry_out(plan, options, receipt, due)
+            return self._carry_out(plan, options, receipt, due, hold)
 
     def _find(self, people: str, asked: str, data: str) -> Answer | None:
         body = self._ledger.find(people, who=self.who, plan=asked, data=data)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an analyst can see of when an answer was ready, by all that they may call meanwhile."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Barrier, BoundedSemaphore, Thread
+from typing import Any
+
+import pytest
+
+from sordino.channel.frames import Reply
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.errors import SealedError
+from sordino.keeper import asking
+from sordino.keeper.asking import resume
+from sordino.keeper.slots import Slots
+from tests.keeper.study import COUNT, Study, code, question, study, told
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Study]:
+    with study(tmp_path / "study", server='slot = "1s"\ndeadline = 3\nresume = true') as made:
+        yield made
+
+
+def in_a_thread(work: Callable[[], Any]) -> Any:
+    """Do something as another connection would, and return what came of it."""
+    got: list[Any] = []
+    thread = Thread(target=lambda: got.append(work()))
+    thread.start()
+    thread.join(30)
+    return got[0]
+
+
+def watched_rest(served: Study, look: Callable[[], Any]) -> list[Any]:
+    """Look at something, as others may, whenever an answer that is ready waits for its slot."""
+    seen: list[Any] = []
+    rest = served.time.rest
+
+    def look_and_rest(seconds: float) -> None:
+        seen.append(in_a_thread(look))
+        rest(seconds)
+
+    served.keeper.slots._rest = look_and_rest
+    return seen
+
+
+def watch(served: Study, ann: str) -> Callable[[], Any]:
+    """Return all that tells whether an answer is on record."""
+
+    def look() -> Any:
+        history = told(served.send("history", ann))["entries"]
+        answer = served.send("answer", ann, path={"answer": "people:2"}).status
+        return [entry["kind"] for entry in history], answer, served.send("heads", ann).body
+
+    return look
+
+
+def test_nothing_tells_that_an_answer_is_ready_before_its_slot_is_over(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    seen = watched_rest(served, watch(served, ann))
+    assert served.ask(ann).status == 200
+    assert len(seen) == 1
+    kinds, answer, heads = seen[0]
+    assert "answer" not in kinds
+    assert answer == 404
+    assert heads != served.send("heads", ann).body
+    assert served.send("answer", ann, path={"answer": "people:2"}).status == 200
+
+
+def test_nothing_tells_when_a_charge_is_answered_after_a_restart(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = served.person("ann", "analyst")
+
+    def end(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(DuckdbEngine, "run", end)
+        with pytest.raises(KeyboardInterrupt):
+            served.ask(ann)
+    served.restart()
+    began = served.time.now
+    seen = watched_rest(served, watch(served, ann))
+    resume(served.keeper)
+    assert served.time.now == began + 1
+    kinds, answer, _ = seen[0]
+    assert "answer" not in kinds
+    assert answer == 404
+    assert served.send("answer", ann, path={"answer": "people:2"}).status == 200
+
+
+@pytest.fixture
+def timed(tmp_path: Path) -> Iterator[Study]:
+    """A study on the clock on the wall, whose questions take 0.3 of a slot."""
+    with study(tmp_path / "timed", server='slot = "1s"\ndeadline = 9') as made:
+        made.keeper.slots = Slots(made.keeper.slots.length, 9)
+        made.keeper.clock = time.monotonic
+        yield made
+
+
+def seconds_of(work: Callable[[], Reply]) -> tuple[float, Reply]:
+    began = time.monotonic()
+    reply = work()
+    return time.monotonic() - began, reply
+
+
+def test_who_waits_under_a_key_and_is_refused_is_not_told_when_the_first_was_ready(
+    timed: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = timed.person("ann", "analyst")
+    run, looked, both = DuckdbEngine.run, asking._stored, Barrier(2)
+
+    def slow(self: DuckdbEngine, *arguments: Any, **terms: Any) -> Any:
+        time.sleep(0.3)
+        return run(self, *arguments, **terms)
+
+    arrived: list[None] = []
+
+    def together(*arguments: Any) -> Any:
+        found = looked(*arguments)
+        if len(arrived) < 2:
+            arrived.append(None)
+            both.wait(10)
+        return found
+
+    monkeypatch.setattr(DuckdbEngine, "run", slow)
+    monkeypatch.setattr(asking, "_stored", together)
+    got: list[tuple[float, Reply]] = []
+
+    def send(epsilon: str) -> None:
+        got.append(seconds_of(lambda: timed.ask(ann, epsilon=epsilon, key="k")))
+
+    threads = [Thread(target=send, args=(epsilon,)) for epsilon in ("0.1", "0.2")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(reply.status for _, reply in got) == [200, 422]
+    assert all(seconds >= 0.99 for seconds, _ in got)
+
+
+def test_who_waits_for_a_place_and_is_refused_is_not_told_when_it_was_free(
+    timed: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = timed.person("ann", "analyst"), timed.person("bob", "analyst")
+    timed.keeper._room = BoundedSemaphore(1)
+    run = DuckdbEngine.run
+
+    def slow(self: DuckdbEngine, *arguments: Any, **terms: Any) -> Any:
+        time.sleep(0.4)
+        return run(self, *arguments, **terms)
+
+    monkeypatch.setattr(DuckdbEngine, "run", slow)
+    first = Thread(target=timed.ask, args=(ann,))
+    first.start()
+    time.sleep(0.1)
+    seconds, reply = seconds_of(lambda: timed.ask(bob, epsilon=100))
+    first.join(30)
+    assert code(reply) == "budget_exceeded"
+    assert seconds >= 0.99
+    assert seconds_of(lambda: timed.ask(bob, epsilon=100))[0] < 0.5  # where nobody was waited for
+
+
+def test_a_failure_is_over_for_those_who_wait_for_it_when_its_slot_is(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = served.person("ann", "analyst")
+
+    def fail(*_: object, **__: object) -> None:
+        raise SealedError
+
+    monkeypatch.setattr(DuckdbEngine, "run", fail)
+    seen = watched_rest(served, lambda: dict(served.keeper.turns._locks))
+    assert code(served.ask(ann, key="k")) == "sealed"
+    assert len(seen) == 1
+    assert len(seen[0]) == 2  # of the key, and of the question
+
+
+def test_a_slot_keeps_its_length_until_it_is_over(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = served.person("ann", "analyst")
+    run = DuckdbEngine.run
+
+    def swapped(self: DuckdbEngine, *arguments: Any, **terms: Any) -> Any:
+        served.keeper.slots.set(None, 30)  # as by another catalog meanwhile
+        served.time.now += 0.3
+        return run(self, *arguments, **terms)
+
+    monkeypatch.setattr(DuckdbEngine, "run", swapped)
+    began = served.time.now
+    assert served.ask(ann).status == 200
+    assert served.time.now == began + 1
+
+
+def test_a_form_that_there_is_not_is_refused_before_the_charge(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    began = served.time.now
+    reply = served.send("ask", ann, {"question": question(COUNT)}, query={"format": "spoken"})
+    assert (reply.status, code(reply)) == (400, "query")
+    assert served.charges == []
+    assert served.time.now == began
