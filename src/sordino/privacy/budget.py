@@ -90,7 +90,7 @@ breaks it; use it inside one plan, and leave accountant out here
             chosen after seeing the answers to the earlier ones.
         Numerics: caps are rounded down to whole nano-units and parts of 10**18 of a delta, prices
             are rounded up.
-        Proof: docs/proofs/budgets.md, theorems 1 to 3, and 6 to 10.
+        Proof: docs/proofs/budgets.md, theorems 1 to 3, and 6 to 11.
     """
 
     caps: tuple[Price, ...]

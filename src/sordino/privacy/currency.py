@@ -84,7 +84,7 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
         Loss: in each currency the losses of several answers add up, also when each question and
             its parameters were chosen after seeing the answers before it. So do the deltas.
         Numerics: exact fractions; a float is read as the decimal it prints as.
-        Proof: docs/proofs/budgets.md, theorems 1, 6 and 8.
+        Proof: docs/proofs/budgets.md, theorems 1, 6 and 8 to 11.
     """
 
     kind: Kind

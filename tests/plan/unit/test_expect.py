@@ -10,6 +10,7 @@ import pytest
 from sordino.plan.aggregates import Mean
 from sordino.plan.intervals import expected, is_noisy
 from sordino.plan.plan import Added, Plan
+from sordino.privacy.budget import Counted
 from sordino.query import tree
 from sordino.query.types import Type
 from tests.plan.unit import questions
@@ -147,12 +148,12 @@ def test_quantiles_are_off_in_ranks_or_by_a_part_of_the_range(measure: tree.Meas
     assert expected(dearer, N).half_width == pytest.approx(ranks.half_width / 2)
 
 
-@pytest.mark.parametrize("rho", [False, True])
+@pytest.mark.parametrize("counted", questions.COUNTED)
 @pytest.mark.parametrize("measure", [questions.MODE, questions.TOP], ids=["mode", "top"])
-def test_choices_are_behind_by_rows(measure: tree.Measure, rho: bool) -> None:
+def test_choices_are_behind_by_rows(measure: tree.Measure, counted: Counted) -> None:
     asked = questions.question([measure])
     few, many = (
-        questions.plan_question(asked, questions.catalog(rho=rho, rows=n), epsilon=1)
+        questions.plan_question(asked, questions.catalog(counted=counted, rows=n), epsilon=1)
         for n in (1, 10)
     )
     assert expected(few, N).rows
@@ -160,11 +161,12 @@ def test_choices_are_behind_by_rows(measure: tree.Measure, rho: bool) -> None:
     assert expected(few, call("add", N, TWO)).half_width is None
 
 
-@pytest.mark.parametrize("rho", [False, True])
-def test_every_column_is_narrower_at_a_higher_price(rho: bool) -> None:
+@pytest.mark.parametrize("counted", questions.COUNTED)
+def test_every_column_is_narrower_at_a_higher_price(counted: Counted) -> None:
     asked = questions.question(questions.EVERYTHING, questions.DECLARED)
     cheap, dear = (
-        questions.plan_question(asked, questions.catalog(rho=rho), epsilon=e) for e in (1, 4)
+        questions.plan_question(asked, questions.catalog(counted=counted), epsilon=e)
+        for e in (1, 4)
     )
     for output in asked.post.outputs[1:]:
         assert width(output.scalar, dear, 10**6) < width(output.scalar, cheap, 10**6)
