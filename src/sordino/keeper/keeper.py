@@ -108,6 +108,7 @@ class Keeper:
         serving = generation.catalog.serving
         self.generations = Generations(generation)
         self.state = state
+        self.folder = state.path.parent
         self.key = key
         self.tokens = Tokens(state)
         self.people = People(state)
