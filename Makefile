@@ -19,7 +19,11 @@ MOVED    := $(if $(MADE_FOR),$(if $(filter-out $(CURDIR),$(MADE_FOR)),moved))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench soak accuracy lock advisories clean moved
+.PHONY: help demo test types suite bench soak accuracy lock advisories clean moved
+
+# The tests start Python several hundred times, and two workers read every module: what was compiled once is kept for the
+# next, also where the environment asks Python to write nothing. `make clean` removes it.
+test soak: export PYTHONDONTWRITEBYTECODE :=
 
 help: ## Show this list.
 	@echo "sordino: differential privacy with exact integer noise"
@@ -34,8 +38,13 @@ demo: $(VENV)/.plot ## Install the locked libraries and ask an invented hospital
 test: $(VENV)/.dev ## Check style, types and layers, then run every test.
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	@$(MAKE) --no-print-directory --jobs=2 types suite
+
+types: # One process of its own, beside the tests; it starts first, since it ends first.
+	$(BIN)/mypy
+
+suite:
 	$(BIN)/pytest $(PYTEST)
 
 bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.

@@ -215,16 +215,17 @@ def monotone_violations(epsilons: dict[Case, float]) -> list[tuple[Case, Case]]:
     of the same kind at the same rate.
     """
     single = [case for case in epsilons if len(case.parts) == 1]
+    mixed = [case for case in epsilons if len(case.parts) > 1]
 
     def kind(case: Case) -> tuple[str, str]:
         [(mechanism, _)] = case.parts
         return mechanism.family, mechanism.kind
 
     def along(
-        key: Callable[[Case], Any], rank: Callable[[Case], float]
+        key: Callable[[Case], Any], rank: Callable[[Case], float], listed: list[Case] = single
     ) -> Iterator[tuple[Case, Case]]:
         series: dict[Any, list[Case]] = {}
-        for case in single:
+        for case in listed:
             series.setdefault(key(case), []).append(case)
         for members in series.values():
             yield from pairwise(sorted(members, key=rank))
@@ -235,10 +236,14 @@ def monotone_violations(epsilons: dict[Case, float]) -> list[tuple[Case, Case]]:
     def uses(case: Case) -> int:
         return case.parts[0][1]
 
+    def settings(case: Case) -> tuple[tuple[str, int], ...]:
+        return tuple((mechanism.name, times) for mechanism, times in case.parts)
+
     pairs = [
         *along(lambda case: (kind(case), strength(case), case.delta), uses),
         *along(lambda case: (kind(case), strength(case), uses(case)), lambda case: -case.delta),
         *along(lambda case: (kind(case), uses(case), case.delta), strength),
+        *along(settings, lambda case: -case.delta, mixed),
     ]
     return [(a, b) for a, b in pairs if epsilons[a] > epsilons[b] * (1 + MONOTONE)]
 

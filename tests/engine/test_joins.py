@@ -12,37 +12,25 @@ import pytest
 
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.plan import JOIN_ROWS, Bounded, Cells, Distinct, RowCount, Shares, Total
+from sordino.query import tree
 from sordino.query.operations import call
-from sordino.query.tree import (
-    Bins,
-    Derive,
-    Field,
-    JoinUnit,
-    Key,
-    Literal,
-    PerUnit,
-    Rows,
-    Scan,
-    UnitKind,
-    UnitMeasure,
-)
 from sordino.query.types import Range, Type
 from tests.engine.engines import catalog, frame, rows_of, table
 
 TYPES = {"who": Type.INTEGER, "x": Type.REAL}
-A, B, C, N = (Field(name, Type.REAL, name) for name in "abcn")
+A, B, C, N = (tree.Field(name, Type.REAL, name) for name in "abcn")
 MANY = 300
 
 
-def scan(made: Field) -> Scan:
-    return Scan("t", ((made, "x"),))
+def scan(made: tree.Field) -> tree.Scan:
+    return tree.Scan("t", ((made, "x"),))
 
 
 def engine_of(held: pa.Table, threads: int = 2) -> DuckdbEngine:
     return DuckdbEngine(catalog(table("t", TYPES, held, unit="who")), threads=threads)
 
 
-def pairs(rows: Rows) -> Bounded:
+def pairs(rows: tree.Rows) -> Bounded:
     """Count all rows in full, and the distinct values of the left side."""
     return Bounded(rows, (), Shares(rows=10**8), (Cells((RowCount(),)), Distinct(A, 10**6)))
 
@@ -51,9 +39,9 @@ def crowd(*sizes: int) -> pa.Table:
     return frame(TYPES, [(who, float(x)) for who, many in enumerate(sizes) for x in range(many)])
 
 
-BOTH = JoinUnit(scan(A), scan(B))
-THREE = JoinUnit(BOTH, scan(C))
-EACH = PerUnit(scan(N), ((N, UnitMeasure(UnitKind.COUNT)),))
+BOTH = tree.JoinUnit(scan(A), scan(B))
+THREE = tree.JoinUnit(BOTH, scan(C))
+EACH = tree.PerUnit(scan(N), ((N, tree.UnitMeasure(tree.UnitKind.COUNT)),))
 
 
 @pytest.mark.parametrize(
@@ -61,10 +49,13 @@ EACH = PerUnit(scan(N), ((N, UnitMeasure(UnitKind.COUNT)),))
     [
         (BOTH, JOIN_ROWS**2 + 9),
         (THREE, JOIN_ROWS**2 + 27),
-        (JoinUnit(scan(A), EACH), MANY + 3),  # one side has a row of each unit: nothing explodes
+        (
+            tree.JoinUnit(scan(A), EACH),
+            MANY + 3,
+        ),  # one side has a row of each unit: nothing explodes
     ],
 )
-def test_of_each_unit_so_many_rows_of_a_side_take_part(rows: Rows, many: int) -> None:
+def test_of_each_unit_so_many_rows_of_a_side_take_part(rows: tree.Rows, many: int) -> None:
     engine = engine_of(crowd(MANY, 3))
     counted, _ = rows_of(engine, pairs(rows))
     engine.close()
@@ -73,7 +64,7 @@ def test_of_each_unit_so_many_rows_of_a_side_take_part(rows: Rows, many: int) ->
 
 def test_what_takes_part_depends_on_the_unit_and_the_salt_alone() -> None:
     held, draw = crowd(MANY, 250, 3), np.random.default_rng(3)
-    part = JoinUnit(scan(A), scan(B), ((call("floor", A), call("floor", B)),))
+    part = tree.JoinUnit(scan(A), scan(B), ((call("floor", A), call("floor", B)),))
     results = []
     for threads in (1, 2):
         engine = engine_of(held, threads)
@@ -94,10 +85,12 @@ def test_what_takes_part_depends_on_the_unit_and_the_salt_alone() -> None:
 
 def test_zero_has_one_sign_for_whoever_reads_it() -> None:
     """Rows that differ by the sign of zero tie, so that nothing may tell them apart."""
-    text = Field("text", Type.TEXT, "text")
-    rows = Derive(scan(A), ((text, call("to_text", call("mul", A, Literal(-1.0, Type.REAL)))),))
+    text = tree.Field("text", Type.TEXT, "text")
+    rows = tree.Derive(
+        scan(A), ((text, call("to_text", call("mul", A, tree.Literal(-1.0, Type.REAL)))),)
+    )
     engine = engine_of(frame(TYPES, [(1, 0.0), (2, 2.5)]))
-    bounded = Bounded(rows, (Key(text, "text", None),), Shares(2, 2), (Cells((RowCount(),)),))
+    bounded = Bounded(rows, (tree.Key(text, "text", None),), Shares(2, 2), (Cells((RowCount(),)),))
     assert rows_of(engine, bounded) == [{("0.0", 2**16), ("-2.5", 2**16)}]
     engine.close()
 
@@ -106,12 +99,12 @@ def test_sums_of_a_unit_reach_the_ends_of_the_doubles() -> None:
     rows = [(1, 1e300), (1, -3e299), (2, 1e305), (3, -math.inf)]
     engine = engine_of(frame(TYPES, rows))
     among = Range(Fraction(-1e300), Fraction(1e300))
-    each = PerUnit(scan(A), ((N, UnitMeasure(UnitKind.SUM, A, among)),))
-    total = Total(call("div", N, Literal(1e299, Type.REAL)), -100, 100, 0)
+    each = tree.PerUnit(scan(A), ((N, tree.UnitMeasure(tree.UnitKind.SUM, A, among)),))
+    total = Total(call("div", N, tree.Literal(1e299, Type.REAL)), -100, 100, 0)
     for sum_ in (7, 10, -10):
-        one = call("eq", call("round", total.argument, Literal(0, Type.INTEGER)),
-                   Literal(sum_, Type.INTEGER))  # fmt: skip
-        counted = RowCount(call("nullif", one, Literal(False, Type.BOOLEAN)))
+        one = call("eq", call("round", total.argument, tree.Literal(0, Type.INTEGER)),
+                   tree.Literal(sum_, Type.INTEGER))  # fmt: skip
+        counted = RowCount(call("nullif", one, tree.Literal(False, Type.BOOLEAN)))
         bounded = Bounded(each, (), Shares(1, alone=True), (Cells((counted,)),))
         assert rows_of(engine, bounded) == [{(1,)}]
     engine.close()
@@ -121,9 +114,9 @@ def test_sums_of_a_unit_reach_the_ends_of_the_doubles() -> None:
 def test_bins_of_an_infinite_width_hold_what_is_theirs(count: int) -> None:
     ends = [-1e308, -4e307, 1.0, 6e307, 1e308]
     engine = engine_of(frame(TYPES, [*enumerate(ends), (9, math.inf), (10, 1.1e308)]))
-    bins = Bins(Range(Fraction(-1e308), Fraction(1e308)), count)
+    bins = tree.Bins(Range(Fraction(-1e308), Fraction(1e308)), count)
     wanted = [min(math.floor((end / 1e308 + 1) / 2 * count), count - 1) for end in ends]
-    key = Key(A, "bin", tuple(range(count)), bins=bins)
+    key = tree.Key(A, "bin", tuple(range(count)), bins=bins)
     bounded = Bounded(scan(A), (key,), Shares(1), (Cells((RowCount(),)),))
     (found,) = rows_of(engine, bounded)
     engine.close()

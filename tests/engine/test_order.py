@@ -10,17 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.plan.plan import (
-    Bounded,
-    Cells,
-    Distinct,
-    Ranks,
-    RowCount,
-    Shares,
-    Total,
-    UnitCount,
-    Votes,
-)
+from sordino.plan import plan
 from sordino.query.operations import call
 from sordino.query.tree import Field, Key, Literal, PerUnit, UnitKind, UnitMeasure, Where
 from sordino.query.types import Range, Type
@@ -30,19 +20,24 @@ TYPES = {"who": Type.INTEGER, "city": Type.TEXT, "paid": Type.REAL}
 WHO, CITY, PAID = (Field(name, kind, name) for name, kind in TYPES.items())
 SUM = Field("sum", Type.REAL, "sum")
 PARTS = (
-    Cells((RowCount(), Total(PAID, -(2**20), 2**20, -8), UnitCount())),
-    Ranks(PAID, -1000, 1000, 0, width=3),
-    Votes(CITY, ("city 1", "city 2")),
-    Distinct(CITY, 2),
+    plan.Cells((plan.RowCount(), plan.Total(PAID, -(2**20), 2**20, -8), plan.UnitCount())),
+    plan.Ranks(PAID, -1000, 1000, 0, width=3),
+    plan.Votes(CITY, ("city 1", "city 2")),
+    plan.Distinct(CITY, 2),
 )
 KEYS = (Key(CITY, "city", None),)
 AMONG = Range(Fraction(-1000), Fraction(1000))
 PER_UNIT = PerUnit(scan("t", TYPES), ((SUM, UnitMeasure(UnitKind.SUM, PAID, AMONG)),))
 QUESTIONS = [
-    Bounded(scan("t", TYPES), KEYS, Shares(rows=3, groups=2), PARTS),
-    Bounded(scan("t", TYPES), KEYS, Shares(rows=3, groups=3, rows_per_group=2), PARTS),
-    Bounded(scan("t", TYPES), (), Shares(rows=3), PARTS),
-    Bounded(PER_UNIT, (), Shares(rows=1, alone=True), (Cells((Total(SUM, 0, 2**30, -20),)),)),
+    plan.Bounded(scan("t", TYPES), KEYS, plan.Shares(rows=3, groups=2), PARTS),
+    plan.Bounded(scan("t", TYPES), KEYS, plan.Shares(rows=3, groups=3, rows_per_group=2), PARTS),
+    plan.Bounded(scan("t", TYPES), (), plan.Shares(rows=3), PARTS),
+    plan.Bounded(
+        PER_UNIT,
+        (),
+        plan.Shares(rows=1, alone=True),
+        (plan.Cells((plan.Total(SUM, 0, 2**30, -20),)),),
+    ),
 ]
 
 
@@ -88,7 +83,7 @@ def test_removing_a_unit_leaves_the_weights_of_all_others() -> None:
     held = rows(2_000)
     engine = DuckdbEngine(catalog(table("t", TYPES, held, unit="who")))
     rest = Where(scan("t", TYPES), call("neq", WHO, Literal(17, Type.INTEGER)))
-    apart = Bounded(rest, KEYS, Shares(rows=3, groups=2), PARTS)
+    apart = plan.Bounded(rest, KEYS, plan.Shares(rows=3, groups=2), PARTS)
     filtered = rows_of(engine, apart, salt=9)
     kept = [who != 17 for who in held.column("who").to_pylist()]
     engine.swap("t", held.filter(pa.array(kept)))

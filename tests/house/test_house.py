@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ RECIPES = PAGE.partition("## Where to add things")[2].split("\n### ")[1:]
 MOST_FILES = {"A scalar operation": 2, "An aggregate": 5}
 
 
+@cache
 def classes() -> set[str]:
     return {
         node.name
@@ -28,9 +30,6 @@ def classes() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.ClassDef)
     }
-
-
-TYPES = classes()
 
 
 def summary(path: Path) -> str:
@@ -44,7 +43,7 @@ def test_every_place_that_the_page_names_is_there(name: str) -> None:
 
 def test_a_question_has_seven_steps_whose_types_exist() -> None:
     assert len(STEPS) == 7
-    assert {kind for _, kind in STEPS} <= TYPES
+    assert {kind for _, kind in STEPS} <= classes()
 
 
 def test_every_room_is_on_the_map_in_its_own_words() -> None:
@@ -54,7 +53,7 @@ def test_every_room_is_on_the_map_in_its_own_words() -> None:
 
 def test_twenty_words_have_a_type_each() -> None:
     assert len(WORDS) == 20
-    assert {kind for _, kind in WORDS} <= TYPES
+    assert {kind for _, kind in WORDS} <= classes()
 
 
 def test_the_words_of_the_page_are_in_the_glossary() -> None:
@@ -67,7 +66,7 @@ def test_the_types_that_the_glossary_names_exist() -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text("utf-8")
     named = set(re.findall(r"`([A-Z]\w+)`", glossary))
     assert named
-    assert named <= TYPES
+    assert named <= classes()
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.partition("\n")[0])

@@ -132,8 +132,10 @@ def _cost(answer: Answer) -> list[str]:
     ]
     if charge.slack:
         left = chance(charge.slack_left) if charge.slack_left else "nothing"
+        keys = Fraction(answer.facts["delta_for_keys"])
+        use = "To find out which groups there are" if keys else "For noise that may fail"
         found.append(
-            f"To find out which groups there are, a chance of {chance(charge.slack)} (delta) was "
+            f"{use}, a chance of {chance(charge.slack)} (delta) was "
             f"charged besides; {left} is left."
         )
     return found

@@ -239,7 +239,8 @@ def as_text(answer: Answer) -> str:
 def summary(answer: Answer) -> str:
     """Say what the answer cost, what is left and how sure its error bars are."""
     charge = answer.charge
-    slack = f" and delta {float(charge.slack):.3g} for keys" if charge.slack else ""
+    use = " for keys" if answer.facts["delta_for_keys"] != "0" else ""
+    slack = f" and delta {float(charge.slack):.3g}{use}" if charge.slack else ""
     sure = f"each ± holds with {100 * float(answer.confidence):.6g} %, by itself"
     if answer.rehearsed:
         return f"nothing was charged; in earnest the price is {charge.price}{slack}; {sure}"

@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.auditing.blackbox.pairs import Universe
-from sordino.numbers.interval import exp_neg
+from sordino.numbers.balls import exp_neg
 from sordino.numbers.rational import (
     Number,
     nonnegative,
     positive,
     probability_or_zero,
+    up,
 )
-from sordino.numbers.rounding import up
 from sordino.privacy.gaussian import continuous_delta
 
 

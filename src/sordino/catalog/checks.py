@@ -29,7 +29,7 @@ from sordino.catalog.model import (
 from sordino.catalog.values import read_bounds, read_keys, read_type, read_value
 from sordino.errors import CatalogError
 from sordino.numbers.rational import nonnegative, positive, probability
-from sordino.privacy.budget import Budget
+from sordino.privacy.budget import Budget, Counted
 from sordino.query.types import Type
 
 LONGEST_NAME = 200
@@ -437,6 +437,9 @@ def catalog(
     return replace(made, purses=_shared_out(purses, spaces), analysts=shared, book=book, log=log)
 
 
+_WITH_DELTA: Mapping[str, Counted] = {"rho": "rho", "gdp": "gdp"}
+
+
 def purse(
     *,
     epsilon: object = None,
@@ -448,8 +451,9 @@ def purse(
     """Return what may be spent; ``question`` is the part of it that one question may cost.
 
     With epsilon alone, epsilons are added up and keys are not discovered. With a delta too, the
-    delta is for discovering keys. In the currency rho, which makes many small questions cheaper,
-    one half of the delta is for that and the other half for turning rho into epsilon.
+    delta is for discovering keys. In the currencies rho and gdp, which make many small questions
+    cheaper, one half of the delta is for that and for noise that fails, and the other half turns
+    what is counted into epsilon.
 
     >>> str(purse(epsilon=3, delta=1e-6).budget.cap), purse(epsilon=3, delta=1e-6).slack
     ('epsilon 3', Fraction(1, 1000000))
@@ -460,8 +464,10 @@ def purse(
         most = None if question is None else part("question", question)
         if (epsilon is None) == (rho is None):
             raise CatalogError("state epsilon, with or without delta, or else rho")
-        if currency not in (None, "epsilon", "rho") or (rho is not None and currency == "epsilon"):
-            raise CatalogError("currency must be 'epsilon' or 'rho', and 'rho' if rho is stated")
+        if currency not in (None, "epsilon", "rho", "gdp"):
+            raise CatalogError("currency must be 'epsilon', 'rho' or 'gdp'")
+        if rho is not None and currency not in (None, "rho"):
+            raise CatalogError("currency must be 'rho' if rho is stated")
         slack = None if delta is None else probability("delta", delta)
         if rho is not None:
             half = None if slack is None else slack / 2
@@ -469,11 +475,18 @@ def purse(
             budget = Budget(rho=stated, delta=half, failures=0, neighbours="add_remove")
             return Purse(budget, half or Fraction(0), most)
         stated = positive("epsilon", epsilon)
-        if currency == "rho":
+        counted = _WITH_DELTA.get(currency or "epsilon")
+        if counted is not None:
             if slack is None:
-                raise CatalogError("the currency 'rho' needs a delta, such as delta = 1e-6")
+                raise CatalogError(f"the currency {currency!r} needs a delta, such as delta = 1e-6")
             half = slack / 2
-            budget = Budget(epsilon=stated, delta=half, failures=0, neighbours="add_remove")
+            budget = Budget(
+                epsilon=stated,
+                delta=half,
+                currency=counted,
+                failures=0,
+                neighbours="add_remove",
+            )
             return Purse(budget, half, most)
         budget = Budget(epsilon=stated, neighbours="add_remove")
         return Purse(budget, slack or Fraction(0), most)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that go in and come out: parameters, the types of columns, and the names of PEP 249."""
+"""Values that go in and come out: parameters, the types of columns, and the names of PEP 249.
+
+In the place of a question mark a value is written so that it cannot be read as anything else.
+"""
 
 from __future__ import annotations
 

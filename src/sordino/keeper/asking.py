@@ -7,8 +7,10 @@ import csv
 import hashlib
 import io
 import re
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +21,7 @@ from sordino.channel import messages
 from sordino.channel.frames import Reply
 from sordino.errors import (
     BudgetError,
+    CatalogError,
     LedgerError,
     QueryError,
     SealedError,
@@ -36,18 +39,23 @@ from sordino.keeper.problems import (
 from sordino.keeper.quotes import Quote
 from sordino.keeper.reading import visible
 from sordino.keeper.replies import as_json
+from sordino.keeper.requests import is_dear
+from sordino.keeper.requests import to_json as request_to_json
 from sordino.keeper.state import Row
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
 from sordino.ledger.rules import slack_up
 from sordino.numbers.rational import decimal_of
 from sordino.plan.ask import Ask, read_ask
-from sordino.plan.explain import Explanation
+from sordino.plan.headings import headings
 from sordino.plan.plan import Plan
 from sordino.query.tree import tables_in
 from sordino.session import Left, Session, service
 from sordino.session.session import asked_of
 from sordino.sql.parse import parse
+
+if TYPE_CHECKING:
+    from sordino.keeper.keeper import Keeper
 
 RECORD = "application/vnd.sordino.answer"
 _PLACE = re.compile(r"(.+):([1-9][0-9]{0,17})")
@@ -126,21 +134,29 @@ def prices(visit: Visit) -> Reply:
 def _priced(visit: Visit, question: messages.Question) -> dict[str, Any]:
     try:
         priced = price(visit, question)
-        with arguments():
-            explanation = visit.session.explain_ask(priced.ask)
+        told = explained(visit, priced)
     except (QueryError, BudgetError, Refusal, WrongArgument) as error:
         return {"problem": document(error)}
-    return {**_explained(visit, explanation), "quote": _quote(visit, priced)}
-
-
-def _explained(visit: Visit, explanation: Explanation) -> dict[str, Any]:
-    plan = explanation.plan
-    left = left_for(visit.session, plan.people)
-    told = service.explanation_to_json(explanation, left=str(left.left))
+    left = left_for(visit.session, priced.plan.people)
     return {
         **told,
+        "left": str(left.left),
+        "needs_approval": is_dear(visit, priced),
+        "quote": _quote(visit, priced),
+    }
+
+
+def explained(visit: Visit, priced: Priced) -> dict[str, Any]:
+    """Return what an answer would cost and how far off it would be, and what columns it has."""
+    with arguments():
+        explanation = visit.session.explain_ask(priced.ask)
+    plan = priced.plan
+    told = service.explanation_to_json(explanation, left="")
+    return {
+        **told,
+        "columns_of_answer": service.headings_to_json(headings(plan, priced.ask.options)),
         "people": plan.people,
-        "price_nanos": explanation.price.nanos,
+        "price_nanos": priced.price,
         "delta": float(plan.slack),
         "fingerprint": plan.fingerprint,
     }
@@ -165,21 +181,67 @@ def left_for(session: Session, people: str) -> Left:
 
 
 def ask(visit: Visit) -> Reply:
-    """Charge a question and answer it, or return the answer that was given to it before."""
+    """Charge a question and answer it, or return the answer that was given to it before.
+
+    What was on record when the request came leaves at once, and so does a refusal. All else leaves
+    when its slot is over, and so do those who have waited for the same question of somebody else.
+    """
     priced = _bought(visit, visit.read(messages.Purchase))
     _check_fresh(visit, priced)
     key = None if visit.request.key is None else _digest(visit.request.key.encode())
-    turns = visit.keeper.turns
-    with turns.of((visit.by.who, "key", key or object())):
-        earlier = None if key is None else _earlier(visit, key)
+    stored = _stored(visit, priced, key)
+    if stored is not None:
+        return _shown(visit, stored)
+    slots = visit.keeper.slots
+    try:
+        with _turns(visit, priced, key):
+            answer = _stored(visit, priced, key) or _answered(visit, priced, key)
+        reply = _shown(visit, answer)
+    except _Waits as error:
+        return as_json(
+            {"request": error.request},
+            202,
+            {"Location": f"/v1/requests/{error.request['number']}"},
+        )
+    except (BudgetError, QueryError, Refusal):
+        raise
+    except BaseException:
+        slots.wait(visit.arrived)
+        raise
+    slots.wait(visit.arrived)
+    return reply
+
+
+class _Waits(Exception):
+    """A question waits for approval; nothing was charged."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        super().__init__()
+        self.request = request
+
+
+def _stored(visit: Visit, priced: Priced, key: str | None) -> Answer | None:
+    """Return the answer on record: to the request with the same key, or to the same question."""
+    if key is not None:
+        earlier = _earlier(visit, key)
         if earlier is not None and earlier["state"] == "answered":
-            return _shown(visit, _recorded(visit, earlier["people"], earlier["charge"]))
-        with turns.of((visit.by.who, "question", object() if priced.ask.fresh else priced.asked)):
-            if not priced.ask.fresh:
-                stored = visit.session.stored(priced.plan, priced.ask.options)
-                if stored is not None:
-                    return _shown(visit, stored)
-            return _answered(visit, priced, key, earlier)
+            recorded = _recorded(visit, earlier["people"], earlier["charge"])
+            return replace(recorded, again=True)
+    if priced.ask.fresh:
+        return None
+    return visit.session.stored(priced.plan, priced.ask.options)
+
+
+@contextmanager
+def _turns(visit: Visit, priced: Priced, key: str | None) -> Iterator[None]:
+    """Go alone: of requests with one key, and of equal questions that need no fresh noise."""
+    turns, who = visit.keeper.turns, visit.by.who
+    with ExitStack() as held:
+        if key is not None:
+            held.enter_context(turns.of((who, "key", key)))
+        if not priced.ask.fresh:
+            held.enter_context(turns.of((who, "question", priced.asked)))
+        yield
 
 
 def _bought(visit: Visit, purchase: messages.Purchase) -> Priced:
@@ -233,49 +295,66 @@ def _earlier(visit: Visit, key: str) -> Row | None:
     return row
 
 
-def _answered(visit: Visit, priced: Priced, key: str | None, earlier: Row | None) -> Reply:
-    """Charge, compute and record; whatever happens after the charge leaves in its slot."""
-    session, state, slots = visit.session, visit.keeper.state, visit.keeper.slots
+def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
+    """Charge what is not paid for yet, compute and record.
+
+    Budget of the token and approval are used up before the charge, and given back if there was
+    none: a crash in between takes them, and never grants anything.
+    """
+    session, state, keeper = visit.session, visit.keeper.state, visit.keeper
+    earlier = None if key is None else _earlier(visit, key)
     charge = None if earlier is None else _charge_of(session, earlier)
-    number = _begun(visit, priced, key) if earlier is None else int(earlier["number"])
-    paid = charge is not None or (
-        not priced.ask.fresh and session.is_paid(priced.plan, priced.ask.options)
-    )
-    token = visit.by.token
-    if not paid and not visit.keeper.tokens.reserve(token, priced.price):
-        state.change("DELETE FROM questions WHERE number = ?", number)
-        raise Refusal("token_spent", 409, "this costs more than may still be spent with this token")
-    deadline = slots.seconds_left(visit.arrived)
-    try:
-        if charge is not None:
-            answer = session.resume(charge, priced.plan, priced.ask.options, deadline=deadline)
-        else:
-            answer = session.answer(
-                priced.plan,
-                priced.ask.options,
-                fresh=priced.ask.fresh,
-                deadline=deadline,
-                why="" if key is None else f"key {key}",
-            )
-    except (BudgetError, QueryError):
-        state.change("DELETE FROM questions WHERE number = ?", number)
-        if not paid:
-            visit.keeper.tokens.release(token, priced.price)
-        raise
-    except (SealedError, LedgerError):
-        slots.wait(visit.arrived)
-        raise
-    except Exception as error:
-        visit.keeper.tell("a question failed after its charge", error)
-        slots.wait(visit.arrived)
-        raise SealedError from None
+    fresh = priced.ask.fresh
+    is_paid = charge is not None or (not fresh and session.is_paid(priced.plan, priced.ask.options))
+    with ExitStack() as given_back:
+        approval = None
+        if not is_paid:
+            if not keeper.tokens.reserve(visit.by.token, priced.price):
+                raise Refusal(
+                    "token_spent", 409, "this costs more than may still be spent with this token"
+                )
+            given_back.callback(keeper.tokens.release, visit.by.token, priced.price)
+            if is_dear(visit, priced):
+                approval = keeper.requests.use(visit, priced)
+                if approval is None:
+                    row = keeper.requests.send(visit, priced, explained(visit, priced))
+                    raise _Waits(request_to_json(visit, row))
+                given_back.callback(keeper.requests.give_back, approval, visit.by.who)
+        number = _begun(visit, priced, key) if earlier is None else int(earlier["number"])
+        given_back.callback(state.change, "DELETE FROM questions WHERE number = ?", number)
+        deadline = keeper.slots.seconds_left(visit.arrived)
+        try:
+            with keeper.room(deadline):
+                if charge is not None:
+                    answer = session.resume(
+                        charge, priced.plan, priced.ask.options, deadline=deadline
+                    )
+                else:
+                    answer = session.answer(
+                        priced.plan,
+                        priced.ask.options,
+                        fresh=fresh,
+                        deadline=deadline,
+                        why="" if key is None else f"key {key}",
+                    )
+        except (BudgetError, QueryError, CatalogError, Refusal):
+            raise  # before the charge, so that all is given back
+        except (SealedError, LedgerError):
+            given_back.pop_all()
+            raise
+        except Exception as error:
+            given_back.pop_all()
+            keeper.tell("a question failed after its charge", error)
+            raise SealedError from None
+        given_back.pop_all()
     state.change(
         "UPDATE questions SET state = 'answered', charge = ? WHERE number = ?",
         answer.charge.number,
         number,
     )
-    slots.wait(visit.arrived)
-    return _shown(visit, answer)
+    if approval is not None:
+        keeper.requests.answered(approval, answer.charge.number)
+    return answer
 
 
 def _begun(visit: Visit, priced: Priced, key: str | None) -> int:
@@ -308,6 +387,56 @@ def _charge_of(session: Session, question: Row) -> Entry | None:
     return None
 
 
+def rehearse(visit: Visit) -> Reply:
+    """Answer a question on invented rows; nothing is charged, and nothing private is read."""
+    priced = _bought(visit, visit.read(messages.Purchase))
+    return _shown(visit, visit.session.rehearse_ask(priced.ask))
+
+
+def resume(keeper: Keeper) -> None:
+    """Answer what was charged and has no answer, each once, as the analyst who has asked it."""
+    with keeper.generations.using() as generation:
+        for charge in generation.session.ledger.unanswered():
+            question = _question_of(keeper, charge)
+            if question is None or question["attempts"]:
+                continue
+            keeper.state.change(
+                "UPDATE questions SET attempts = attempts + 1 WHERE number = ?", question["number"]
+            )
+            place = f"{charge.people}:{charge.number}"
+            keeper.state.note("keeper", "resume", place)
+            try:
+                ask = read_question(
+                    msgspec.json.decode(question["ask"], type=messages.Question, strict=True)
+                )
+                session = generation.session.of(charge.who)
+                plan = session.plan_ask(ask)
+                seconds = keeper.slots.seconds_left(keeper.clock())
+                session.resume(charge, plan, ask.options, deadline=seconds)
+            except Exception as error:
+                keeper.tell(f"charge {place} could not be answered", error)
+                continue
+            keeper.state.change(
+                "UPDATE questions SET state = 'answered', charge = ? WHERE number = ?",
+                charge.number,
+                question["number"],
+            )
+
+
+def _question_of(keeper: Keeper, charge: Entry) -> Row | None:
+    """Return the question that a charge was made for: by its key, or else the newest before it."""
+    key = charge.why.removeprefix("key ") if charge.why.startswith("key ") else None
+    return keeper.state.row(
+        "SELECT * FROM questions WHERE who = ? AND people = ? AND asked = ? AND before < ? "
+        "AND state = 'begun' AND key IS ? ORDER BY number DESC LIMIT 1",
+        charge.who,
+        charge.people,
+        charge.plan,
+        charge.number,
+        key,
+    )
+
+
 def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
@@ -334,7 +463,13 @@ def _recorded(visit: Visit, people: str, number: int) -> Answer:
     body = ledger.recorded(ledger.receipt_for(charge))
     if body is None or not is_readable(body):
         raise not_there()
-    return from_bytes(body)
+    answer = from_bytes(body)
+    tables = visit.by.token.tables
+    if tables is not None:
+        seen = visible(visit.generation.catalog, tables)
+        if any(seen.table(name) is None for name in answer.facts["tables"]):
+            raise not_there()
+    return answer
 
 
 def _shown(visit: Visit, answer: Answer) -> Reply:
@@ -345,7 +480,7 @@ def _shown(visit: Visit, answer: Answer) -> Reply:
             return as_json(
                 {
                     **service.answer_to_json(answer, left),
-                    "certificate": f"/v1/answers/{answer.charge.people}:{answer.charge.number}",
+                    "place": f"{answer.charge.people}:{answer.charge.number}",
                 }
             )
         case "record":
@@ -356,7 +491,8 @@ def _shown(visit: Visit, answer: Answer) -> Reply:
         case "arrow":
             return Reply(200, "application/vnd.apache.arrow.stream", _arrow(answer))
         case "certificate":
-            return Reply(200, "text/plain; charset=utf-8", answer.certificate().encode())
+            text = f"{answer.certificate()}\n\n{visit.keeper.slots.in_words()}\n"
+            return Reply(200, "text/plain; charset=utf-8", text.encode())
         case "text":
             return Reply(200, "text/plain; charset=utf-8", str(answer).encode())
         case _:
@@ -383,4 +519,4 @@ def _arrow(answer: Answer) -> bytes:
     return bytes(out.getvalue())
 
 
-DESK: Desk = {"prices": prices, "ask": ask, "answer": answer}
+DESK: Desk = {"prices": prices, "ask": ask, "answer": answer, "rehearse": rehearse}

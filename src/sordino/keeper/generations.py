@@ -6,18 +6,19 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Thread
 from types import TracebackType
 
 from sordino.catalog.model import Catalog
 from sordino.catalog.toml import read_catalog
 from sordino.ledger.rules import terms_of
-from sordino.session import Session, open_catalog
+from sordino.session import Session
+from sordino.session.opening import open_session
 
 _DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Generation:
     """A catalog as it is served: its name, which anybody may know, and the session on it."""
 
@@ -36,7 +37,7 @@ def open_generation(path: Path) -> Generation:
     """Open the catalog in a file, and its ledger."""
     text = path.read_bytes()
     catalog = read_catalog(path)
-    return Generation(name_of(text, catalog), catalog, open_catalog(catalog))
+    return Generation(name_of(text, catalog), catalog, open_session(catalog))
 
 
 class Generations:
@@ -44,7 +45,7 @@ class Generations:
 
     def __init__(self, first: Generation) -> None:
         self._now = first
-        self._users: dict[str, int] = {}
+        self._users: dict[int, int] = {}  # by the identity of a generation
         self._changed = Condition()
 
     @property
@@ -56,26 +57,35 @@ class Generations:
         """Use the present generation, as a context: it is not closed meanwhile."""
         return Use(self)
 
-    def swap(self, new: Generation) -> None:
-        """Let new requests meet another generation, and close the old one once nobody uses it."""
+    def swap(self, new: Generation) -> Thread:
+        """Let new requests meet another generation.
+
+        The old one is closed once nobody uses it, by the thread that is returned: who swaps it is
+        such a user.
+        """
         with self._changed:
             old, self._now = self._now, new
+        closing = Thread(target=self._close, args=(old,), daemon=True)
+        closing.start()
+        return closing
+
+    def _close(self, old: Generation) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: not self._users.get(old.name))
+            self._changed.wait_for(lambda: not self._users.get(id(old)))
         old.session.close()
 
     def take(self) -> Generation:
         """Count one more user of the present generation."""
         with self._changed:
-            self._users[self._now.name] = self._users.get(self._now.name, 0) + 1
+            self._users[id(self._now)] = self._users.get(id(self._now), 0) + 1
             return self._now
 
     def leave(self, generation: Generation) -> None:
         """Count one user less."""
         with self._changed:
-            self._users[generation.name] -= 1
-            if not self._users[generation.name]:
-                del self._users[generation.name]
+            self._users[id(generation)] -= 1
+            if not self._users[id(generation)]:
+                del self._users[id(generation)]
             self._changed.notify_all()
 
 

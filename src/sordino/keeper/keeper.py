@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
+from threading import BoundedSemaphore, Lock
 from time import monotonic, sleep, time
 from typing import Final
 
@@ -23,8 +26,9 @@ from sordino.errors import (
     QueryError,
     SealedError,
 )
-from sordino.keeper import asking, people, reading
+from sordino.keeper import asking, catalogs, people, reading, requests
 from sordino.keeper.generations import Generation, Generations
+from sordino.keeper.metrics import Metrics
 from sordino.keeper.passwords import Guesses
 from sordino.keeper.people import People
 from sordino.keeper.problems import (
@@ -41,6 +45,7 @@ from sordino.keeper.problems import (
 )
 from sordino.keeper.rates import Rates
 from sordino.keeper.replies import as_json
+from sordino.keeper.requests import Requests
 from sordino.keeper.slots import Slots
 from sordino.keeper.state import State, StateError
 from sordino.keeper.tokens import Caller, Tokens
@@ -51,6 +56,8 @@ from sordino.ledger.entry import read_seen
 _LOG = logging.getLogger("sordino.keeper")
 _LARGEST_BODY = 64 * 1024
 _LONGEST_KEY = 200
+_AT_ONCE = 2 * (os.cpu_count() or 1)  # questions that are computed; each uses several threads
+_LONGEST_WAIT = 600.0  # seconds for one of these places, where there is no deadline
 _LEAST_FREE = 50 * 1024 * 1024  # bytes on the disk, below which it is said that none are left
 
 
@@ -70,6 +77,8 @@ _HANDLERS: Final[Mapping[str, Handler]] = {
     **reading.DESK,
     **asking.DESK,
     **people.DESK,
+    **requests.DESK,
+    **catalogs.DESK,
     **_DESK,
 }
 
@@ -98,13 +107,21 @@ class Keeper:
         self.guesses = Guesses(clock)
         self.rates = Rates(serving.rate, clock)
         self.slots = Slots(serving.slot, serving.deadline, clock=clock, rest=rest)
+        self.requests = Requests(state)
+        self.metrics = Metrics()
         self.turns = Turns()
+        self.swapping = Lock()
+        self._room = BoundedSemaphore(_AT_ONCE)
         self.clock = clock
         self._began = time()
 
     def reply(self, request: Request) -> Reply:
         """Return the reply to a request, whatever it is."""
-        arrived = self.clock()
+        reply = self._any_reply(request, self.clock())
+        self.metrics.count(request.call if request.call in BY_NAME else "unknown", reply.status)
+        return reply
+
+    def _any_reply(self, request: Request, arrived: float) -> Reply:
         try:
             return self._reply(request, arrived)
         except (Refusal, WrongArgument, QueryError, BudgetError) as error:
@@ -156,6 +173,38 @@ class Keeper:
                 "too many requests; wait before the next one",
                 headers={"Retry-After": str(ceil(wait))},
             )
+
+    def serve(self, generation: Generation) -> None:
+        """Serve another generation from now on."""
+        serving = generation.catalog.serving
+        self.slots.set(serving.slot, serving.deadline)
+        self.rates.rate = serving.rate
+        self.generations.swap(generation)
+
+    @contextmanager
+    def room(self, seconds: float | None) -> Iterator[None]:
+        """Be one of the few questions that are computed at once, as a context.
+
+        Who would wait for longer than the answer may take is told so, before anything is charged.
+        """
+        if not self._room.acquire(timeout=_LONGEST_WAIT if seconds is None else seconds):
+            raise Refusal(
+                "busy",
+                503,
+                "too many questions are being answered; nothing was charged for this one",
+                headers={"Retry-After": "5"},
+            )
+        try:
+            yield
+        finally:
+            self._room.release()
+
+    def numbers(self) -> str:
+        """Return what is counted, for the owner's own socket."""
+        told = self.health(self.generations.now)
+        return self.metrics.text(
+            {name: float(value) for name, value in told.items() if isinstance(value, int | float)}
+        )
 
     def health(self, generation: Generation) -> dict[str, object]:
         """Return how the keeper is; nothing of it depends on the data."""

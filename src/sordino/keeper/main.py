@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import json
 import logging
 import os
 import signal
+import socket
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +17,16 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Thread
 
-from sordino.errors import SordinoError
+from sordino.errors import LedgerError, SordinoError
+from sordino.keeper.asking import resume
 from sordino.keeper.generations import open_generation
 from sordino.keeper.keeper import Keeper
+from sordino.keeper.people import DAY
 from sordino.keeper.quotes import read_key
-from sordino.keeper.socket import Door
+from sordino.keeper.socket import Door, Notice
 from sordino.keeper.state import State, StateError
+from sordino.keeper.tokens import scopes_of
+from sordino.session.session import OWNER
 
 STATE, KEY, SOCKET, LOG, LOCK = (
     "keeper.db",
@@ -29,8 +35,8 @@ STATE, KEY, SOCKET, LOG, LOCK = (
     "keeper.log",
     "keeper.lock",
 )
-READY = b"ready\n"
-FAILED = 2
+OWNERS_SOCKET = "owner.sock"  # where counts are told
+FAILED, UNUSABLE = 2, 4  # exit codes, as everywhere
 _LARGEST_LOG = 10 * 1024 * 1024
 _OLDER_LOGS = 3
 
@@ -69,7 +75,7 @@ def open_keeper(catalog: Path, folder: Path) -> Keeper:
     key = read_key(folder / KEY)
     state = State(folder / STATE)
     try:
-        return Keeper(open_generation(catalog), state, key)
+        return Keeper(open_generation(catalog.resolve()), state, key)
     except BaseException:
         state.close()
         raise
@@ -78,7 +84,8 @@ def open_keeper(catalog: Path, folder: Path) -> Keeper:
 def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
     """Serve until SIGTERM or SIGINT comes; what was charged is answered first.
 
-    A line is written to the descriptor ``ready`` once connections are taken.
+    A line of JSON is written to the descriptor ``ready`` once connections are taken; at the very
+    first start it has the owner's token, which is told nowhere else.
     """
     make_folder(folder)
     ending = Event()
@@ -89,14 +96,39 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
         keeper = open_keeper(catalog, folder)
         door = Door(folder / SOCKET, keeper.reply)
         door.listen()
+        notice = Notice(folder / OWNERS_SOCKET, keeper.numbers)
         taking = Thread(target=door.serve, daemon=True)
         taking.start()
-        if ready is not None:
-            os.write(ready, READY)
-            os.close(ready)
+        if keeper.generations.now.catalog.serving.resume:
+            Thread(target=resume, args=(keeper,), daemon=True).start()
+        _announce(ready, owner=_first_owner(keeper))
         ending.wait()
         door.close(_patience(keeper))
+        notice.close()
         keeper.close()
+
+
+def _first_owner(keeper: Keeper) -> str | None:
+    """Make an owner where there is nobody yet, and return their token, which is told once."""
+    if keeper.people.all():
+        return None
+    with keeper.state.writing():
+        keeper.people.put(OWNER, ("owner",), by=OWNER)
+        scopes = scopes_of(("owner",))
+        secret, _ = keeper.tokens.make(OWNER, scopes, seconds=90 * DAY, fresh=True, note="first")
+    return secret
+
+
+def _announce(ready: int | None, **told: object) -> None:
+    """Say that connections are taken: on a descriptor, and to systemd where it asks for it."""
+    if ready is not None:
+        os.write(ready, json.dumps(told).encode() + b"\n")
+        os.close(ready)
+    address = os.environ.pop("NOTIFY_SOCKET", "")
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notice:
+            notice.connect("\0" + address[1:] if address.startswith("@") else address)
+            notice.sendall(b"READY=1")
 
 
 def _patience(keeper: Keeper) -> float:
@@ -126,5 +158,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         serve(stated.catalog, stated.state or folder_of(stated.catalog), ready=stated.ready)
     except SordinoError as error:
-        parser.exit(FAILED, f"{error}\n")
+        parser.exit(UNUSABLE if isinstance(error, LedgerError) else FAILED, f"sordino: {error}\n")
     return 0

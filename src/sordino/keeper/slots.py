@@ -27,11 +27,27 @@ class Slots:
         clock: Callable[[], float] = monotonic,
         rest: Callable[[float], None] = sleep,
     ) -> None:
-        self.length = length
-        self.deadline = deadline
         self.overruns = self.delivered = 0
+        self.set(length, deadline)
         self._clock, self._rest = clock, rest
         self._turn = Lock()
+
+    def set(self, length: Fraction | None, deadline: int) -> None:
+        """Let questions from now on have slots of another length."""
+        self.length = length
+        self.deadline = deadline
+
+    def in_words(self) -> str:
+        """Say what the time of an answer may tell."""
+        if self.length is None:
+            return (
+                "not covered: answers leave when they are ready, so that their time may tell "
+                "something about the data"
+            )
+        return (
+            f"not covered: fresh answers leave when a slot of {float(self.length):g} s is over; "
+            f"{self.overruns:,} of {self.delivered:,} were not ready after the first"
+        )
 
     def seconds_left(self, arrived: float) -> float | None:
         """Return how long a question that came then may still be computed; None for no end."""
@@ -44,7 +60,7 @@ class Slots:
         """Wait until the slot is over in which an answer has become ready; return which it was."""
         if self.length is None:
             return 0
-        length = float(self.length)
+        length = float(self.length)  # which may be set anew meanwhile
         slot = max(1, ceil((self._clock() - arrived) / length))
         while (left := arrived + slot * length - self._clock()) > 0:
             self._rest(left)

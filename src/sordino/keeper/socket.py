@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import stat
@@ -26,6 +27,53 @@ _IDLE = 600.0  # seconds that a connection may lie still between two requests
 _SLOW = 30.0  # seconds in which the rest of a frame must come, and a reply be taken
 
 
+def listener_at(path: Path) -> socket.socket:
+    """Return a new socket that the owner of this process alone may connect to."""
+    try:
+        if stat.S_ISSOCK(path.lstat().st_mode):
+            path.unlink()
+    except FileNotFoundError:
+        pass
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    listener.listen(MOST_CONNECTIONS)
+    return listener
+
+
+class Notice:
+    """Tells one text to whoever connects, and hangs up; what they say is not read."""
+
+    def __init__(self, path: Path, text: Callable[[], str]) -> None:
+        self._text = text
+        self._listener = listener_at(path)
+        self._path = path
+        Thread(target=self._tell, daemon=True).start()
+
+    def _tell(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(_SLOW)
+                connection.sendall(self._text().encode())
+
+    def close(self) -> None:
+        """Tell no more."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._path.unlink(missing_ok=True)
+
+
 class Door:
     """Takes connections, and hands over what comes through them.
 
@@ -45,19 +93,7 @@ class Door:
 
     def listen(self) -> None:
         """Make the socket; what another keeper has left in its place is taken away."""
-        try:
-            if stat.S_ISSOCK(self.path.lstat().st_mode):
-                self.path.unlink()
-        except FileNotFoundError:
-            pass
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
-        try:
-            listener.bind(str(self.path))
-        finally:
-            os.umask(before)
-        listener.listen(MOST_CONNECTIONS)
-        self._listener = listener
+        self._listener = listener_at(self.path)
 
     def serve(self) -> None:
         """Take connections until ``close`` is called."""
@@ -117,6 +153,9 @@ class Door:
         with self._changed:
             self._closing = True
             if self._listener is not None:
+                # A thread that waits in accept is woken by this, and not by closing alone.
+                with contextlib.suppress(OSError):
+                    self._listener.shutdown(socket.SHUT_RDWR)
                 self._listener.close()
             done = self._changed.wait_for(lambda: not self._busy, patience)
             for connection in self._open:

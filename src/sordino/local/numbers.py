@@ -24,10 +24,11 @@ from sordino.numbers.rational import (
     Number,
     brief,
     confidence_level,
+    down,
     positive_whole,
+    up,
     written,
 )
-from sordino.numbers.rounding import down, up
 from sordino.randomness.entropy import Bits, system
 
 STEPS = 256

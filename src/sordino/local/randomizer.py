@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.numbers.interval import exp_neg
+from sordino.numbers.balls import exp_neg
 from sordino.numbers.rational import Integer, Number, positive, positive_whole, written
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss

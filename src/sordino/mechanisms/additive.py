@@ -36,8 +36,7 @@ from sordino.numbers.columns import (
     refuse_tables,
     unboxed,
 )
-from sordino.numbers.rational import Integer, Number, confidence_level, finite, positive_whole
-from sordino.numbers.rounding import up
+from sordino.numbers.rational import Integer, Number, confidence_level, finite, positive_whole, up
 from sordino.randomness.samplers import Sampler, SamplerAt
 
 MOST_COORDINATES = 2**16  # of one release of real values

@@ -39,8 +39,8 @@ from sordino.privacy.discrete_gaussian import (
     least_variance,
 )
 from sordino.privacy.gaussian import ContinuousGaussian
+from sordino.privacy.lattice import FINE
 from sordino.privacy.loss import Loss, single
-from sordino.privacy.vectors import FINE
 from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,

@@ -18,13 +18,13 @@ from sordino.numbers.rational import (
     brief,
     confidence_level,
     covering,
+    down,
     is_integer,
     positive,
     positive_whole,
 )
-from sordino.numbers.rounding import down
 from sordino.privacy.calibrate import least_double
-from sordino.privacy.discrete_laplace import DiscreteLaplace
+from sordino.privacy.laplace import DiscreteLaplace
 from sordino.privacy.loss import Loss, single
 from sordino.randomness.samplers import (
     LARGEST_SCALE,

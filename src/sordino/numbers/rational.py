@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading numbers: what a user typed, as an exact fraction.
-
-A float is read as the decimal it prints as, so 0.1 is one tenth; int, Fraction and Decimal are
-taken as they are. Every function names the argument in its message, raises TypeError for the wrong
-kind of thing and ValueError for the wrong value, and refuses numbers of more than 512 bits before
-it builds them, which are those below 1e-154, above 1e154 or of more than 154 digits.
-
-Where numbers come as text, from a command line or a file, ``decimal_of`` and ``whole_of`` are the
-one way to read them: ASCII digits, a minus, one point and an exponent, and nothing else. Python
-itself would take 1_0 for ten, and digits of any script, and blanks around them.
-"""
+"""Exact fractions: what a user typed is read as one, and doubles are one, or a bound on it."""
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -242,3 +234,42 @@ def _echo(value: object) -> str:
         )
         text = str(value) if isinstance(value, Decimal) or not long else ""
     return text if 0 < len(text) <= _LONGEST_ECHO else f"a value of type {type(value).__name__}"
+
+
+def up(x: Fraction) -> float:
+    """Return the least double that is at least ``x``, or infinity."""
+    near = _nearest(x)
+    return near if near >= x else math.nextafter(near, math.inf)
+
+
+def down(x: Fraction) -> float:
+    """Return the greatest double that is at most ``x``, or minus infinity."""
+    return -up(-x)
+
+
+def up_as_printed(x: Fraction) -> float:
+    """Return the least double that is at least ``x`` when read as the decimal it prints as.
+
+    This is how losses leave the library, because this is how numbers enter it: three tenths
+    become 0.3, although the double 0.3 is a little less than three tenths.
+
+    >>> up(Fraction(3, 10)), up_as_printed(Fraction(3, 10))
+    (0.30000000000000004, 0.3)
+    """
+    near = math.nextafter(_nearest(x), -math.inf)
+    while reading(near) < x:  # at most twice: a double and its decimal are half a step apart
+        near = math.nextafter(near, math.inf)
+    return near + 0.0  # a zero without a sign
+
+
+def reading(x: float) -> Fraction | float:
+    """Return the decimal that a double prints as; an infinity stays what it is."""
+    return Fraction(repr(float(x))) if math.isfinite(x) else x
+
+
+def _nearest(x: Fraction) -> float:
+    """Return a double next to ``x``, on either side; the largest ones stand for all beyond."""
+    try:
+        return float(x)
+    except OverflowError:
+        return sys.float_info.max if x > 0 else -sys.float_info.max

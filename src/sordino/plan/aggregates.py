@@ -19,7 +19,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 
 from sordino.errors import MissingBound
-from sordino.numbers.rounding import down, up
+from sordino.numbers.rational import down, up
 from sordino.plan.intervals import Expected, Known, Span, divide, in_group, short, squared
 from sordino.plan.plan import (
     Cells,

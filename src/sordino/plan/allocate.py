@@ -2,9 +2,9 @@
 """From a bounded question and its terms to a plan: who gets how much of the price, and the noise.
 
 The error of a release is measured in what one unit can add to one group, so that counts of rows,
-sums of euros and ranks can be compared. It falls as 1 / epsilon, or as 1 / sqrt(rho). So the sum of
-errors w_i / epsilon_i is least for epsilon_i proportional to the root of w_i, and the sum of
-w_i / sqrt(rho_i) for rho_i proportional to the power 2/3 of w_i.
+sums of euros and ranks can be compared. It falls as 1 / epsilon, or as 1 / sqrt(rho); gdp is
+like rho. So the sum of errors w_i / epsilon_i is least for epsilon_i proportional to the root of
+w_i, and the sum of w_i / sqrt(rho_i) for rho_i proportional to the power 2/3 of w_i.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt
 from statistics import NormalDist
 from typing import TypeAlias, assert_never
 
@@ -27,6 +26,7 @@ from sordino.plan.ask import Ask, Cost, Epsilon, Rho, Width, Within, cost_of, sl
 from sordino.plan.bound import Outline, bound, people_of
 from sordino.plan.encoding import digest
 from sordino.plan.intervals import expected, is_noisy, release_of
+from sordino.plan.parts import drawn_within, gaussian_within, price_of, pure_within
 from sordino.plan.plan import (
     Added,
     Chosen,
@@ -39,23 +39,23 @@ from sordino.plan.plan import (
     weights,
 )
 from sordino.privacy import losses
+from sordino.privacy.budget import Counted
 from sordino.privacy.calibrate import least
 from sordino.privacy.loss import Loss, compose, single
 from sordino.query.tree import MeasureRef, Output, Query, measures_in
 from sordino.sensitivity.norms import Sensitivity
 
-_DIGITS = 10**9
 _LEAST = 1  # step: what never moves gets noise all the same
 
 
 @lru_cache(maxsize=1024)
 def additive(
-    shift: Sensitivity, share: Fraction, *, rho: bool, confidence: Fraction
+    shift: Sensitivity, share: Fraction, *, counted: Counted, confidence: Fraction
 ) -> Laplace | Gaussian:
     """Return the noise for a shift that costs at most a share; of two laws the narrower one.
 
-    Where epsilons are added up it is Laplace noise. Where rho is, it is Gaussian noise, or Laplace
-    noise of the same rho if that has the smaller half-width at the confidence.
+    Where epsilons are added up it is Laplace noise. Where rho or gdp is, it is Gaussian noise, or
+    Laplace noise of the same price if that has the smaller half-width at the confidence.
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
@@ -65,39 +65,31 @@ def additive(
     """
     moved = shift if shift.l1 else _one_step(shift)
     try:
-        if not rho:
+        if counted == "epsilon":
             return Laplace(sensitivity=moved, epsilon=share)
-        wide, narrow = _gaussian(moved, share), _laplace(moved, share)
+        wide, narrow = gaussian_within(moved, share, counted), _laplace(moved, share, counted)
     except ValueError:
         raise ValueError(
             "this is too little for so many columns: noise would be too wide to be drawn; "
             "ask with more, or for less at once"
         ) from None
-    if narrow is None:
-        return wide
+    if narrow is None or wide is None:
+        return _either(wide, narrow)
     better = narrow.accuracy(confidence=confidence) < wide.accuracy(confidence=confidence)
     return narrow if better else wide
 
 
-def root_down(x: Fraction) -> Fraction:
-    """Return the root of a number to eight digits or more, rounded down.
-
-    >>> root_down(Fraction(4)), float(root_down(Fraction(2)))
-    (Fraction(2, 1), 1.414213562)
-    """
-    scale = _DIGITS
-    while x * scale * scale < _DIGITS**2 // 100:
-        scale *= 10
-    return Fraction(isqrt(int(x * scale * scale)), scale)
+def _either(wide: Gaussian | None, narrow: Laplace | None) -> Laplace | Gaussian:
+    found = wide or narrow
+    if found is None:
+        raise AssertionError("noise of a pure loss has a price in every currency")
+    return found
 
 
-def _gaussian(shift: Sensitivity, rho: Fraction) -> Gaussian:
-    return Gaussian(sensitivity=shift, rho=rho)
-
-
-def _laplace(shift: Sensitivity, rho: Fraction) -> Laplace | None:
-    made = Laplace(sensitivity=shift, epsilon=root_down(2 * rho))
-    return made if Fraction(repr(made.loss.rho)) <= rho else None
+def _laplace(shift: Sensitivity, share: Fraction, counted: Counted) -> Laplace | None:
+    made = Laplace(sensitivity=shift, epsilon=pure_within(share, counted))
+    price = price_of(made.loss, counted)
+    return made if price is not None and price <= share else None
 
 
 def _one_step(shift: Sensitivity) -> Sensitivity:
@@ -117,11 +109,11 @@ _USUAL = Fraction(95, 100)
 
 
 @lru_cache(maxsize=256)
-def selection(share: Fraction, slack: Fraction, groups: int, *, rho: bool) -> KeySelection:
+def selection(share: Fraction, slack: Fraction, groups: int, *, counted: Counted) -> KeySelection:
     """Return the rule that discovers keys for at most a share of the price and a slack.
 
-    Where epsilons are added up it is the optimal law. Where rho is, it is a threshold on counts
-    with Gaussian noise if that keeps smaller groups, as it does for several groups of a unit.
+    Where epsilons are added up it is the optimal law. Else it is a threshold on counts with
+    Gaussian noise if that keeps smaller groups, as it does for several groups of a unit.
 
     Guarantee:
         Neighbours: one unit with at most ``groups`` keys, added or removed.
@@ -130,12 +122,12 @@ def selection(share: Fraction, slack: Fraction, groups: int, *, rho: bool) -> Ke
         Proof: docs/proofs/queries.md, theorem 5.
     """
     optimal = KeySelection(
-        epsilon=root_down(2 * share) if rho else share,
+        epsilon=pure_within(share, counted),
         delta=slack,
         groups=groups,
         neighbours="add_remove",
     )
-    noisy = _gaussian_keys(share, slack, groups) if rho else None
+    noisy = None if counted == "epsilon" else _gaussian_keys(share, slack, groups, counted)
     if noisy is None or noisy.count_for(_USUAL) >= optimal.count_for(_USUAL):
         return optimal
     return noisy
@@ -149,14 +141,17 @@ def loss_of_keys(keys: KeySelection) -> Loss:
 def slack_of_keys(keys: KeySelection) -> Fraction:
     """Return the probability of the event in which keys may tell of a unit.
 
-    The noise of a noisy threshold has no delta of its own when rho is counted.
+    The noise of a noisy threshold has no delta of its own when rho is counted; where gdp is, the
+    price of the noise has what it fails by.
     """
     return keys.delta
 
 
-def _gaussian_keys(share: Fraction, slack: Fraction, groups: int) -> KeySelection | None:
-    """Return a threshold on Gaussian counts whose rho is nearly a share, or None."""
-    about = float(share)
+def _gaussian_keys(
+    share: Fraction, slack: Fraction, groups: int, counted: Counted
+) -> KeySelection | None:
+    """Return a threshold on Gaussian counts whose price is nearly a share, or None."""
+    about = float(share) / (1 if counted == "rho" else 2)
     epsilon = about + 2 * math.sqrt(-about * math.log(float(slack)))
     best = None
     for _ in range(_ROUNDS):
@@ -170,7 +165,9 @@ def _gaussian_keys(share: Fraction, slack: Fraction, groups: int) -> KeySelectio
             )
         except ValueError:
             return best
-        spent = Fraction(repr(loss_of_keys(found).rho))
+        spent = price_of(loss_of_keys(found), counted)
+        if spent is None:
+            return best
         if spent <= share and (best is None or found.epsilon > best.epsilon):
             best = found
         if share * _CLOSE <= spent <= share:
@@ -202,15 +199,15 @@ class Keys:
 Item: TypeAlias = "int | Ends | Keys"  # a place among targets: of a quantile, its point
 
 
-def errors_of(outline: Outline, *, rho: bool, confidence: float) -> dict[Item, float]:
+def errors_of(outline: Outline, *, counted: Counted, confidence: float) -> dict[Item, float]:
     """Return for all that costs something, but for diagnostics, its error at a price of 1."""
-    sizes = _Sizes(outline, rho=rho, confidence=confidence)
+    sizes = _Sizes(outline, counted=counted, confidence=confidence)
     errors: dict[Item, float] = {}
 
     def add(item: Item, error: float) -> None:
         errors[item] = errors.get(item, 0.0) + error
 
-    power = 1 / power_of(rho=rho)
+    power = 1 / power_of(counted)
     for at, part in (pair for formula in outline.formulas for pair in formula.errors):
         target = outline.targets[at]
         size = sizes.of(target)
@@ -224,13 +221,15 @@ def errors_of(outline: Outline, *, rho: bool, confidence: float) -> dict[Item, f
     return errors
 
 
-def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[Item, Fraction]:
+def divide(
+    errors: Mapping[Item, float], total: Fraction, *, counted: Counted
+) -> dict[Item, Fraction]:
     """Return what each item gets of a total; shares are short decimals and add up to the total.
 
-    >>> divide({0: 4.0, 1: 1.0}, Fraction(1, 2), rho=False)[1]
+    >>> divide({0: 4.0, 1: 1.0}, Fraction(1, 2), counted="epsilon")[1]
     Fraction(166667, 1000000)
     """
-    power = power_of(rho=rho)
+    power = power_of(counted)
     parts = {item: max(error, 1e-9) ** power for item, error in errors.items()}
     whole = math.fsum(parts.values())
     unit = Fraction(10) ** (math.floor(math.log10(total)) + 1 - _SHARE_DIGITS)
@@ -244,9 +243,9 @@ def divide(errors: Mapping[Item, float], total: Fraction, *, rho: bool) -> dict[
     return shares
 
 
-def power_of(*, rho: bool) -> float:
+def power_of(counted: Counted) -> float:
     """Return the power of an error to which its share is proportional."""
-    return 2 / 3 if rho else 1 / 2
+    return 1 / 2 if counted == "epsilon" else 2 / 3
 
 
 def items_of(outline: Outline, measure: int) -> list[Item]:
@@ -259,7 +258,7 @@ def share_out(
     outline: Outline,
     total: Fraction,
     *,
-    rho: bool,
+    counted: Counted,
     confidence: float,
     bend: Mapping[Item, float] | None = None,
 ) -> dict[Item, Fraction]:
@@ -267,39 +266,47 @@ def share_out(
 
     ``bend`` multiplies shares before they are scaled to the total; what it does not name stays.
     """
-    errors = errors_of(outline, rho=rho, confidence=confidence)
+    errors = errors_of(outline, counted=counted, confidence=confidence)
     for item, factor in (bend or {}).items():
-        errors[item] *= factor ** (1 / power_of(rho=rho))
+        errors[item] *= factor ** (1 / power_of(counted))
     told = dict.fromkeys(at for _, at in outline.diagnostics)
     if not told:
-        return divide(errors, total, rho=rho)
-    sizes = _Sizes(outline, rho=rho, confidence=confidence)
+        return divide(errors, total, counted=counted)
+    sizes = _Sizes(outline, counted=counted, confidence=confidence)
     extra: dict[Item, float] = {at: sizes.of(outline.targets[at]) for at in told}
     part = total * DIAGNOSTIC_SHARE if errors else total
-    return divide(errors, total - part, rho=rho) | divide(extra, part, rho=rho)
+    return divide(errors, total - part, counted=counted) | divide(extra, part, counted=counted)
+
+
+# The inverse of the epsilon that a bounded range has at a price of 1, for small ones.
+_CHOSEN = {"epsilon": 1.0, "rho": 1 / math.sqrt(8), "gdp": math.sqrt(math.pi / 8)}
 
 
 class _Sizes:
     """The half-width of a release at a price of 1, in what one unit can add to one group."""
 
-    def __init__(self, outline: Outline, *, rho: bool, confidence: float) -> None:
+    def __init__(self, outline: Outline, *, counted: Counted, confidence: float) -> None:
         self.bounded = outline.bounded
-        self.rho = rho
+        self.counted = counted
         self.odds = confidence / (1 - confidence)
-        normal = NormalDist().inv_cdf((1 + confidence) / 2) / math.sqrt(2)
-        self.plain = normal if rho else -math.log1p(-confidence)
-        self.chosen = 1 / math.sqrt(8) if rho else 1.0  # epsilon is sqrt(8 rho) for a bounded range
+        normal = NormalDist().inv_cdf((1 + confidence) / 2)
+        self.plain = {
+            "epsilon": -math.log1p(-confidence),
+            "rho": normal / math.sqrt(2),
+            "gdp": normal,
+        }[counted]
+        self.chosen = _CHOSEN[counted]
 
     def of(self, target: Target) -> float:
         match target:
             case Tally():
                 shift = column_shift(self.bounded, target.part, target.column)
-                return self.plain * ratio(shift, rho=self.rho)
+                return self.plain * ratio(shift, counted=self.counted)
             case Rank():
                 return spread_of(target.quantile) * self._behind(target.part.buckets)
             case Vote():
                 many = target.many or 1
-                choices = math.sqrt(many) if self.rho else many
+                choices = many if self.counted == "epsilon" else math.sqrt(many)
                 return choices * self._behind(len(target.part.domain))
             case _:
                 assert_never(target)
@@ -314,11 +321,12 @@ def spread_of(quantile: Fraction | None) -> float:
     return 2.0 if quantile is None else float(2 * max(quantile, 1 - quantile))
 
 
-def ratio(shift: Sensitivity, *, rho: bool) -> float:
+def ratio(shift: Sensitivity, *, counted: Counted) -> float:
     """Return how far one unit moves all groups, over how far it moves one."""
     if not shift.linf:
         return 1.0
-    return (math.sqrt(shift.l2_squared) if rho else float(shift.l1)) / float(shift.linf)
+    moved = float(shift.l1) if counted == "epsilon" else math.sqrt(shift.l2_squared)
+    return moved / float(shift.linf)
 
 
 # The plan. ---------------------------------------------------------------------------------------
@@ -345,7 +353,9 @@ def allocate(
         Numerics: shares are exact fractions; roots are rounded down.
         Proof: docs/proofs/queries.md, theorems 3 to 5.
     """
-    shares = share_out(outline, cost.amount, rho=cost.rho, confidence=float(confidence), bend=bend)
+    shares = share_out(
+        outline, cost.amount, counted=cost.counted, confidence=float(confidence), bend=bend
+    )
     work = _Work(outline, cost, shares, confidence)
     releases = work.releases()
     keys = work.keys(purse, delta)
@@ -395,7 +405,7 @@ class _Work:
     ) -> None:
         self.outline, self.bounded = outline, outline.bounded
         self.shares = shares
-        self.rho = cost.rho
+        self.counted = cost.counted
         self.confidence = confidence
 
     def releases(self) -> tuple[Release, ...]:
@@ -414,7 +424,7 @@ class _Work:
         groups = 1 if self.bounded.shares.alone else self.bounded.shares.groups
         if groups is None:
             raise ValueError("keys are discovered only where the groups of a unit are limited")
-        return selection(share, slack, groups, rho=self.rho)
+        return selection(share, slack, groups, counted=self.counted)
 
     def _release(self, at: int, weight: int) -> Release:
         target, share = self.outline.targets[at], self.shares[at]
@@ -430,7 +440,7 @@ class _Work:
 
     def _added(self, tally: Tally, share: Fraction) -> Added:
         shift = column_shift(self.bounded, tally.part, tally.column)
-        mechanism = additive(shift, share, rho=self.rho, confidence=self.confidence)
+        mechanism = additive(shift, share, counted=self.counted, confidence=self.confidence)
         step = column_step(self.bounded, tally.part, tally.column)
         return Added(tally.part, tally.column, mechanism, step)
 
@@ -441,19 +451,19 @@ class _Work:
             count=None,
             quantile=rank.quantile,
             toward=rank.toward,
-            epsilon_value=root_down(8 * point) if self.rho else point,
-            epsilon_end=root_down(8 * end) if self.rho else end,
+            epsilon_value=drawn_within(point, self.counted),
+            epsilon_end=drawn_within(end, self.counted),
             weight=weight,
-            mechanism="exponential" if self.rho else "permute_and_flip",
+            mechanism="permute_and_flip" if self.counted == "epsilon" else "exponential",
         )
 
     def _chosen(self, vote: Vote, share: Fraction, weight: int) -> Chosen:
         many = vote.many or 1
-        flips = vote.many is None and not self.rho
+        flips = vote.many is None and self.counted == "epsilon"
         return Chosen(
             part=vote.part,
             many=vote.many,
-            epsilon=many * root_down(8 * share / many) if self.rho else share,
+            epsilon=many * drawn_within(share / many, self.counted),
             weight=weight,
             mechanism="permute_and_flip" if flips else "exponential",
         )
@@ -566,14 +576,19 @@ class _Search:
         cost = self._cost(place)
         outline = self._outline(cost)
         shares = share_out(
-            outline, cost.amount, rho=cost.rho, confidence=float(plan.confidence), bend=bend
+            outline,
+            cost.amount,
+            counted=cost.counted,
+            confidence=float(plan.confidence),
+            bend=bend,
         )
         wanted: dict[Item, float] = {}
         for output, ratio in ratios.items():
             items = [i for at in measures_in(output.scalar) for i in items_of(outline, at)]
             for item in items:
                 wanted[item] = max(wanted.get(item, 0.0), ratio)
-        power = 2 if cost.rho else 1  # half-widths fall as 1 / epsilon or as 1 / sqrt(rho)
+        # Half-widths fall as 1 / epsilon, or as the inverse root of rho or gdp.
+        power = 1 if cost.counted == "epsilon" else 2
         moved = {item: max(ratio, 1e-6) ** power for item, ratio in wanted.items()}
         before = sum(float(shares[item]) for item in moved)
         after = sum(float(shares[item]) * factor for item, factor in moved.items())

@@ -19,7 +19,8 @@ from sordino.numbers.rational import (
     positive,
     probability,
 )
-from sordino.privacy.budget import Budget
+from sordino.plan.parts import counted_by
+from sordino.privacy.budget import Budget, Counted
 
 MAX_CONFIDENCE = 1 - Fraction(1, 10**9)
 MAX_SLACK_BY_DEFAULT = Fraction(1, 10**6)
@@ -258,39 +259,43 @@ class Cost:
     """The most that a plan may lose, in the currency of its budget, and the epsilon stated."""
 
     amount: Fraction
-    rho: bool
+    counted: Counted
     epsilon: Fraction | None
 
     @property
     def about(self) -> float:
         """The epsilon of a pure loss of this price, about."""
-        return math.sqrt(2 * self.amount) if self.rho else float(self.amount)
+        if self.counted == "epsilon":
+            return float(self.amount)
+        twice = 2 * float(self.amount)
+        return math.sqrt(twice if self.counted == "rho" else twice / math.pi)
 
 
 def cost_of(price: Epsilon | Rho, purse: Purse) -> Cost:
     """Return a stated price in the currency of the budget that pays for it.
 
-    In a budget that counts rho an epsilon stands for the largest rho that is (epsilon, delta)-
-    private, with the delta of the budget.
+    In a budget that counts rho, or gdp, an epsilon stands for the largest rho, or square of a mu,
+    that is (epsilon, delta)-private, with the delta of the budget.
 
     >>> purse = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
     >>> cost_of(Epsilon(Fraction(1)), purse).amount
     Fraction(2435597, 100000000)
     """
-    kind = purse.budget.currency.kind
-    if kind not in ("epsilon", "rho"):
-        raise ValueError("questions are paid for in epsilon or in rho, not in one Rényi order")
+    counted = counted_by(purse.budget.currency)
     match price:
         case Rho(amount):
-            if kind == "epsilon":
-                raise ValueError("this budget counts epsilon; ask with an epsilon instead of a rho")
-            return Cost(amount, rho=True, epsilon=None)
+            if counted != "rho":
+                raise ValueError(
+                    f"this budget counts {counted}; ask with an epsilon instead of a rho"
+                )
+            return Cost(amount, counted, epsilon=None)
         case Epsilon(amount):
-            if kind == "epsilon":
-                return Cost(amount, rho=False, epsilon=amount)
+            if counted == "epsilon":
+                return Cost(amount, counted, epsilon=amount)
             if not purse.budget.slack:
                 raise ValueError("this budget counts rho and has no delta; ask with a rho instead")
-            return Cost(_rho_for(amount, purse.budget.slack), rho=True, epsilon=amount)
+            whole = _amount_for(amount, purse.budget.slack, counted)
+            return Cost(whole, counted, epsilon=amount)
 
 
 def slack_for_keys(purse: Purse, delta: Fraction | None) -> Fraction:
@@ -308,5 +313,5 @@ def slack_for_keys(purse: Purse, delta: Fraction | None) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def _rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    return Budget(epsilon=epsilon, delta=delta, failures=0).cap.value
+def _amount_for(epsilon: Fraction, delta: Fraction, counted: Counted) -> Fraction:
+    return Budget(epsilon=epsilon, delta=delta, failures=0, currency=counted).cap.value

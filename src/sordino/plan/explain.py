@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from html import escape
 from typing import assert_never
 
@@ -16,6 +15,7 @@ from sordino.catalog.model import Purse
 from sordino.numbers.rational import Number, positive
 from sordino.plan.allocate import loss_of_keys
 from sordino.plan.intervals import Expected, expected, is_noisy, short
+from sordino.plan.parts import counted_by, spent_by
 from sordino.plan.plan import Added, Plan, Shares
 from sordino.plan.words import keys_in_words, limits_in_words, noise, what, why, written
 from sordino.privacy.currency import Price
@@ -56,16 +56,16 @@ class Explanation:
     def rows(self) -> list[tuple[str, ...]]:
         """Return a line for each release: what, noise, shift, price and share, as texts."""
         plan, total = self.plan, float(self.price.value)
+        counted = counted_by(self.price.currency)
         lines: list[tuple[str, ...]] = []
         for release in plan.releases:
-            spent = release.spent(rho=self.price.currency.kind == "rho")
+            spent = release.spent(counted)
             part = f"{100 * spent / total:.0f} %"
             lines.append(
                 (what(plan, release), noise(release), why(plan, release), f"{spent:.4g}", part)
             )
         if plan.keys is not None:
-            loss = loss_of_keys(plan.keys)
-            spent = loss.rho if self.price.currency.kind == "rho" else float(loss.pure or 0)
+            spent = spent_by(loss_of_keys(plan.keys), counted)
             moves = f"at most 1 in each of {plan.keys.groups} groups"
             law = "threshold, Gaussian" if plan.keys.method == "gaussian" else "optimal law"
             told = f"{law}, delta {float(plan.slack):.3g}"
@@ -146,10 +146,12 @@ def _warnings(
     rows: float | None,
 ) -> list[str]:
     found = []
-    if not price <= purse.budget.cap:
+    if price.nanos > purse.budget.cap.nanos:
         found.append("this costs more than the whole budget")
-    if plan.slack > Fraction(purse.slack):
+    if plan.slack > purse.slack:
         found.append("discovering keys costs more delta than the whole budget has")
+    elif plan.slack + price.delta > purse.slack + purse.budget.failures:
+        found.append("what may fail costs more delta than the whole budget has for it")
     if plan.epsilon is not None and plan.epsilon > _LARGE:
         found.append(f"epsilon {float(plan.epsilon):.4g} promises little to the people in the data")
     if rows is not None:

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, Quantiles, TopK
 from sordino.mechanisms.keys.selection import KeySelection
+from sordino.plan.parts import spent_by
 from sordino.privacy import losses
+from sordino.privacy.budget import Counted
 from sordino.privacy.loss import Loss
 from sordino.query.tree import Key, Query, Rows, Scalar
 from sordino.query.types import Value
@@ -357,9 +359,9 @@ class Added:
         """What must not be too far off for its error bar to hold."""
         return ("noise",)
 
-    def spent(self, *, rho: bool) -> float:
+    def spent(self, counted: Counted) -> float:
         """Return what it costs in the currency of the budget."""
-        return self.loss.rho if rho else float(self.loss.pure or 0)
+        return spent_by(self.loss, counted)
 
     def steps_off(self, level: Fraction) -> int:
         """Return how many steps its noise is off at most, at a confidence."""
@@ -380,7 +382,7 @@ class Ranked:
     ``epsilon_value`` and ``epsilon_end`` are what one draw costs a unit of full weight; the records
     handed to the mechanism are coarse weights, so the mechanism runs at that epsilon divided by
     ``weight``, the most that a unit weighs. ``mechanism`` draws: "permute_and_flip" where epsilons
-    are added up, "exponential" where rho is.
+    are added up, "exponential" where rho or gdp is.
 
     Guarantee: that of its draws, which ``Plan.loss`` counts.
     """
@@ -411,10 +413,12 @@ class Ranked:
         """What must not be too far off: the ends that are drawn."""
         return ("low", "high") if self.toward is None else ("end",)
 
-    def spent(self, *, rho: bool) -> float:
+    def spent(self, counted: Counted) -> float:
         """Return what it costs in the currency of the budget."""
         value, end = float(self.epsilon_value), float(self.epsilon_end)
-        return (value**2 + self.ends * end**2) / 8 if rho else value + self.ends * end
+        if counted == "rho":
+            return (value**2 + self.ends * end**2) / 8
+        return spent_by(self.loss, counted)
 
     def rule(self, q: Fraction, epsilon: Fraction) -> Quantiles:
         """Return the mechanism that draws a quantile from the records of a group."""
@@ -461,10 +465,11 @@ class Chosen:
         """What must not be too far off for its error bar to hold."""
         return ("choice",)
 
-    def spent(self, *, rho: bool) -> float:
+    def spent(self, counted: Counted) -> float:
         """Return what it costs in the currency of the budget."""
-        epsilon = float(self.epsilon)
-        return epsilon**2 / (self.many or 1) / 8 if rho else epsilon
+        if counted == "rho":
+            return float(self.epsilon) ** 2 / (self.many or 1) / 8
+        return spent_by(self.loss, counted)
 
     @property
     def rule(self) -> Exponential | PermuteAndFlip | TopK:

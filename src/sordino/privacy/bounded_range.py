@@ -9,14 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, probability_or_zero
-from sordino.numbers.rounding import reading, up_as_printed
-from sordino.privacy.leaf import BoundedLeaf, Floats
-from sordino.privacy.profiles import (
-    both_signs,
-    order_of,
+from sordino.privacy.leaf import (
+    BoundedLeaf,
+    Floats,
     short_of,
-    whole_size,
 )
 
 
@@ -50,55 +46,22 @@ class BoundedRange(BoundedLeaf):
 
         return round_up(formula)
 
-    def epsilon(self, *, delta: Number) -> float:
-        """Return the least epsilon that goes with delta; with delta 0 the bound."""
-        target = probability_or_zero("delta", delta)
-        if target == 0:
-            return up_as_printed(self.bound)
-        if reading(self._delta(Fraction(0))) <= target:
-            return 0.0
-
-        def formula() -> Ball:
-            root = (ball(target) * -(-ball(self.bound)).expm1()).sqrt()
-            return ball(self.bound) + 2 * (-root).log1p()
-
-        return max(round_up(formula), 0.0)
-
-    def renyi(self, *, order: float) -> float:
-        """Return the largest Rényi divergence of this order."""
-        at = order_of(order)
-        if at is None:
-            return up_as_printed(self.bound)
-
-        def formula() -> Ball:
-            low = -(-ball(self.bound)).expm1()  # 1 - s, where s = e^-bound
-            high = -(-ball(at * self.bound)).expm1()  # 1 - s^order
-            place = ball((at - 1) / at) * high / (high - low)  # e^t of the worst pair
-            return place.log() + (high / low / ball(at)).log() / ball(at - 1)
-
-        return round_up(formula)
-
-    def profile(self, epsilons: Floats, *, reverse: bool = False) -> Floats:  # noqa: ARG002 - symmetric
-        """Return delta at each epsilon."""
+    def _ahead(self, epsilons: Floats) -> Floats:
         whole = -np.expm1(-float(self.bound))
+        part = -np.expm1(-np.maximum(short_of(self.bound, epsilons), 0.0) / 2)
+        found: Floats = part * (part / whole)
+        return found
 
-        def ahead(at: Floats) -> Floats:
-            part = -np.expm1(-np.maximum(short_of(self.bound, at), 0.0) / 2)
-            found: Floats = part * (part / whole)
-            return found
+    def _delta_ball(self, epsilon: Fraction) -> Ball:
+        part = ball((epsilon - self.bound) / 2).expm1()
+        return part * part / -(-ball(self.bound)).expm1()
 
-        return both_signs(epsilons, ahead, ahead)
+    def _epsilon_ball(self, delta: Fraction) -> Ball:
+        root = (ball(delta) * -(-ball(self.bound)).expm1()).sqrt()
+        return ball(self.bound) + 2 * (-root).log1p()
 
-    def group(self, size: int) -> BoundedRange:
-        """Return the loss for neighbours that differ in ``size`` units."""
-        return BoundedRange(epsilon=whole_size(size) * self.bound)
-
-    def _delta(self, epsilon: Fraction) -> float:
-        if epsilon >= self.bound:
-            return 0.0
-
-        def formula() -> Ball:
-            part = ball((epsilon - self.bound) / 2).expm1()
-            return part * part / -(-ball(self.bound)).expm1()
-
-        return round_up(formula)
+    def _renyi_ball(self, order: Fraction) -> Ball:
+        low = -(-ball(self.bound)).expm1()  # 1 - s, where s = e^-bound
+        high = -(-ball(order * self.bound)).expm1()  # 1 - s^order
+        place = ball((order - 1) / order) * high / (high - low)  # e^t of the worst pair
+        return place.log() + (high / low / ball(order)).log() / ball(order - 1)

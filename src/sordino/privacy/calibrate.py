@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sordino.numbers.balls import SMALLEST
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import reading
 
 _ROUNDS = 16
 _MOST_STEPS = 80

@@ -16,15 +16,13 @@ from typing import Any, TypeAlias
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.concentrated import Concentrated
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
-from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.grouped import Grouped
-from sordino.privacy.laplace import ContinuousLaplace
+from sordino.privacy.laplace import ContinuousLaplace, DiscreteLaplace
 from sordino.privacy.leaf import RELATIONS, Leaf, Relation
-from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.response import KaryResponse
+from sordino.privacy.pure import Approximate, KaryResponse, Pure
 from sordino.privacy.shuffled import Shuffled, ShuffledResponse
-from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
+from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled, Subsampled
 from sordino.privacy.tables import MOST_OUTCOMES, PmfPair
 
 Json: TypeAlias = dict[str, Any]
@@ -112,7 +110,7 @@ def _read_leaf(word: str, data: Any, depth: int) -> _Stated:
     if tag == _RELATED:
         return _related(values[_BASE], stated, values["neighbours"])
     leaf = kind.make(**values)
-    if isinstance(leaf, PoissonSubsampled | FixedSizeSubsampled):
+    if isinstance(leaf, Subsampled):
         leaf.check_neighbours(stated)
     return leaf, stated
 

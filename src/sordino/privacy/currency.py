@@ -9,14 +9,21 @@ from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias, cast
 
-from sordino.numbers.rational import Number, is_integer, positive, written
-from sordino.numbers.rounding import reading, up, up_as_printed
+from sordino.numbers.rational import (
+    Number,
+    is_integer,
+    positive,
+    reading,
+    up,
+    up_as_printed,
+    written,
+)
+from sordino.privacy.concentrated import epsilon_from_renyi, epsilon_from_rho
 from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
 from sordino.privacy.leaf import Leaf, Relation
 from sordino.privacy.loss import Loss
 from sordino.privacy.normal_pairs import squared_mu
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 
 Kind: TypeAlias = Literal["epsilon", "rho", "renyi", "gdp"]
 
@@ -77,7 +84,7 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
         Loss: in each currency the losses of several answers add up, also when each question and
             its parameters were chosen after seeing the answers before it. So do the deltas.
         Numerics: exact fractions; a float is read as the decimal it prints as.
-        Proof: docs/proofs/budgets.md, theorems 1, 6 and 8.
+        Proof: docs/proofs/budgets.md, theorems 1, 6 and 8 to 11.
     """
 
     kind: Kind

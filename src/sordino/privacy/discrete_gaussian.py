@@ -12,23 +12,22 @@ from functools import lru_cache
 import numpy as np
 
 from sordino.numbers.balls import SMALLEST
-from sordino.numbers.rational import Number, probability_or_zero
-from sordino.numbers.rounding import up_as_printed
-from sordino.privacy.calibrate import approach, least, least_epsilon
-from sordino.privacy.concentrated import concentrated_deltas, concentrated_reach
-from sordino.privacy.gaussian import is_far
-from sordino.privacy.lattice import fine_deltas, listed_deltas, scalar_deltas, wide_deltas
-from sordino.privacy.leaf import Floats, Leaf
-from sordino.privacy.profiles import both_signs, order_of, whole_size
-from sordino.privacy.vectors import (
+from sordino.privacy.calibrate import approach, least
+from sordino.privacy.concentrated import concentrated_deltas, concentrated_reach, delta_from_rho
+from sordino.privacy.gaussian import GaussianLeaf, is_far
+from sordino.privacy.lattice import (
     FINE,
     LARGEST_LISTED,
     fine_delta,
+    fine_deltas,
     listed_delta,
+    listed_deltas,
     scalar_delta,
+    scalar_deltas,
     wide_delta,
+    wide_deltas,
 )
-from sordino.privacy.zcdp import delta_from_rho
+from sordino.privacy.leaf import Floats, whole_size
 
 _STEPS = 1 << 30  # calibrated variances are multiples of 2**-30 of a power of two
 _WIDE_ENOUGH = 2  # variance over squared sensitivity from which listing all shifts gains nothing
@@ -37,7 +36,7 @@ _CALIBRATIONS_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussian(Leaf):
+class DiscreteGaussian(GaussianLeaf):
     """The loss of noise with P(x) proportional to exp(-x*x / (2 variance)) on a vector of integers.
 
     The dominating pairs are products of the noise around 0 against the noise around k_i, for all
@@ -80,27 +79,6 @@ class DiscreteGaussian(Leaf):
         first = spacing / 2 if odd else spacing
         return first, first + spacing
 
-    @property
-    def rho(self) -> float:
-        """The least rho for which the noise is rho-zCDP."""
-        return up_as_printed(self.squared_sensitivity / (2 * self.variance))
-
-    def epsilon(self, *, delta: Number) -> float:
-        """Return an epsilon that goes with delta; infinite for delta 0."""
-        target = probability_or_zero("delta", delta)
-        return least_epsilon(self._delta, delta=target, rho=self.rho)
-
-    def renyi(self, *, order: float) -> float:
-        """Return a bound on the Rényi divergence of this order; exact for whole orders."""
-        at = order_of(order)
-        if at is None:
-            return math.inf
-        return up_as_printed(at * self.squared_sensitivity / (2 * self.variance))
-
-    def profile(self, epsilons: Floats, *, reverse: bool = False) -> Floats:  # noqa: ARG002 - symmetric
-        """Return a delta at each epsilon."""
-        return both_signs(epsilons, self._ahead, self._ahead)
-
     def reach(self, tail: float) -> tuple[float, float]:
         """Return losses beyond which the profile is below ``tail``."""
         far = concentrated_reach(self.rho, tail)
@@ -117,6 +95,10 @@ class DiscreteGaussian(Leaf):
         return DiscreteGaussian(
             variance=self.variance, squared_sensitivity=longer, coordinates=moved
         )
+
+    @property
+    def _ratio(self) -> Fraction:
+        return self.squared_sensitivity / self.variance
 
     @property
     def _is_scalar(self) -> bool:

@@ -13,8 +13,8 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability_or_zero,
+    reading,
 )
-from sordino.numbers.rounding import reading
 from sordino.privacy.calibrate import least
 from sordino.privacy.loss import Loss
 

@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sordino.privacy.convolve import Cumulants, unbounded, window_points
-from sordino.privacy.dots import Masses, above, below
+from sordino.privacy.convolve import Cumulants, Masses, above, below, unbounded, window_points
 from sordino.privacy.leaf import Leaf
 
 Part = tuple[Leaf, int]

@@ -11,10 +11,18 @@ from functools import lru_cache
 import numpy as np
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
-from sordino.numbers.rational import Number, probability_or_zero
-from sordino.numbers.rounding import down, up_as_printed
-from sordino.privacy.leaf import Floats, Leaf, Relation
-from sordino.privacy.profiles import as_key, both_signs, inverse, order_of, pure_rho, whole_size
+from sordino.numbers.rational import Number, down, probability_or_zero, up_as_printed
+from sordino.privacy.leaf import (
+    Floats,
+    Leaf,
+    Relation,
+    as_key,
+    both_signs,
+    inverse,
+    order_of,
+    pure_rho,
+    whole_size,
+)
 from sordino.privacy.pure import Pure
 
 _NODES = 1 << 15

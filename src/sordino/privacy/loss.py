@@ -16,8 +16,9 @@ from sordino.numbers.rational import (
     nonnegative,
     positive_whole,
     probability_or_zero,
+    reading,
+    up_as_printed,
 )
-from sordino.numbers.rounding import reading, up_as_printed
 from sordino.privacy.bounds import (
     by_orders,
     by_responses,
@@ -30,12 +31,12 @@ from sordino.privacy.bounds import (
     knows_more_than_profiles,
     set_aside,
     set_aside_delta,
+    variation_by_entropy,
 )
 from sordino.privacy.codec import Json, leaf_from_json, leaf_to_json
-from sordino.privacy.concentrated import Concentrated
+from sordino.privacy.concentrated import Concentrated, delta_from_rho
 from sordino.privacy.leaf import RELATIONS, Leaf, Relation
 from sordino.privacy.pld import Pld
-from sordino.privacy.zcdp import delta_from_rho
 
 _MANY_PARTS = 256  # beyond so many different leaves the distribution alone is used
 _LOW_ORDER = Fraction(65, 64)
@@ -140,6 +141,8 @@ class Loss:
             return whole
         if self.uses == 1:
             return self.parts[0][0].epsilon(delta=target)
+        if self._are_few() and reading(variation_by_entropy(self.parts)) <= target:
+            return 0.0
         exact = by_responses(self.parts, delta=target) if self._are_few() else None
         if exact is not None:
             return min(whole, exact)
@@ -181,6 +184,7 @@ class Loss:
             if math.isfinite(rho) and rho > 0:
                 found = min(found, delta_from_rho(rho=Fraction(reading(rho)), epsilon=exact))
             found = min(found, set_aside_delta(self.parts, epsilon=exact))
+            found = min(found, variation_by_entropy(self.parts))
         if self._may_have_better_orders():
             other = delta_by_orders(lambda order: self.renyi(order=order), epsilon=exact)
             found = min(found, other)

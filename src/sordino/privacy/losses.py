@@ -19,13 +19,11 @@ from sordino.numbers.rational import (
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.concentrated import Concentrated
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
-from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.gaussian import ContinuousGaussian
-from sordino.privacy.laplace import ContinuousLaplace
+from sordino.privacy.laplace import ContinuousLaplace, DiscreteLaplace
 from sordino.privacy.leaf import RELATIONS
 from sordino.privacy.loss import Loss, single
-from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.response import KaryResponse
+from sordino.privacy.pure import Approximate, KaryResponse, Pure
 from sordino.privacy.shuffled import Shuffled, ShuffledResponse
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import PmfPair

@@ -15,6 +15,7 @@ from typing import cast
 
 from sordino.numbers.balls import Ball, ball, is_positive
 from sordino.numbers.normal import tail, total, upper_mass
+from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.leaf import Leaf
@@ -26,10 +27,15 @@ _WIDEST = 4  # squared sensitivity over variance, beyond which no price is known
 _LARGEST_SQUARE = Fraction(25, 4)  # of a mu for which so few failures are enough
 _REACH = 12  # standard deviations, within which lattices are compared with the normal law
 _BEYOND = Fraction(1, 10**21)  # the probability to fail of each coordinate that moves
+_WIDE = 1 << 20  # variance from which on they are compared within 20, since many coordinates move
+_FAR_BEYOND = Fraction(1, 10**69)
 _LISTED = 1 << 14  # variance up to which every point within reach is looked at
 _SURCHARGE = 15  # over the variance: what the step of a wider lattice is too long by, at most
+_WIDE_SURCHARGE = 40  # the same, within 20 standard deviations
 _MARGIN = 2.0**-36
 _TRIES = 12
+_WIDEST_HALF = 30.0  # of a mu: half of it, beyond which no epsilon is looked for
+_SURE_DIGITS = 9  # of an epsilon that are right in any case
 _SMALL, _LARGE = 1e-4, 700.0  # epsilons between which doubles give the quantile of a response
 _KEPT = 1024
 
@@ -37,8 +43,9 @@ _KEPT = 1024
 def squared_mu(loss: object) -> tuple[Fraction, Fraction] | None:
     """Return the square of a mu for which a loss is mu-GDP unless it fails, and how often it fails.
 
-    None if no mu is known. Gaussian noise has its own mu, up to a little for the lattice; whatever
-    has a largest loss has a mu that follows from it.
+    None if no mu is known. Gaussian noise has its own mu, up to a little for the lattice; the
+    exponential mechanism has half of that of a pure loss, nearly, and whatever else has a largest
+    loss has a mu that follows from it.
 
     >>> from sordino.privacy import losses
     >>> squared_mu(2 * losses.gaussian(sigma=10))
@@ -51,7 +58,7 @@ def squared_mu(loss: object) -> tuple[Fraction, Fraction] | None:
         Loss: the laws for two neighbours are P = (1 - d) P' + d P'' and Q = (1 - d) Q' + d Q'',
             where d is at most the second number and P' and Q' are mu-GDP, both ways round.
         Numerics: fractions, rounded up; certified by balls.
-        Proof: docs/proofs/budgets.md, theorems 8 to 10.
+        Proof: docs/proofs/budgets.md, theorems 8 to 11.
     """
     square, failures = _NONE, _NONE
     for leaf, times in loss.parts if isinstance(loss, Loss) else ((cast("Leaf", loss), 1),):
@@ -73,7 +80,9 @@ def _of_leaf(leaf: Leaf) -> tuple[Fraction, Fraction] | None:
         if square > _LARGEST_SQUARE:
             return None
         moved = norm if leaf.coordinates is None else min(norm, leaf.coordinates)
-        return square, moved * _BEYOND
+        return square, moved * (_FAR_BEYOND if variance >= _WIDE else _BEYOND)
+    if isinstance(leaf, BoundedRange):
+        return _squared_from_pure(leaf.bound / 2), _NONE
     pure = leaf.pure
     return None if pure is None else (_squared_from_pure(pure), _NONE)
 
@@ -87,13 +96,14 @@ def squared_step(variance: Fraction) -> Fraction:
 
     Guarantee:
         Neighbours: two that move the noise by one step; k steps have k times this mu.
-        Loss: every test by a threshold within 12 standard deviations has at most the power that
-            it has between N(0, 1) and N(mu, 1).
+        Loss: every test by a threshold within 12 standard deviations, or 20 where the variance
+            is at least 2**20, has at most the power that it has between N(0, 1) and N(mu, 1).
         Numerics: every threshold was compared with certified balls, or a proved surcharge is added.
         Proof: docs/proofs/budgets.md, theorem 10.
     """
     if variance >= _LISTED:
-        return (1 + _SURCHARGE / variance) ** 2 / variance
+        surcharge = _WIDE_SURCHARGE if variance >= _WIDE else _SURCHARGE
+        return (1 + surcharge / variance) ** 2 / variance
     last = _reach(variance)
     quantiles = _quantiles(variance, last)
     margin = Fraction(_MARGIN)
@@ -143,6 +153,32 @@ def _are_certain(variance: Fraction, quantiles: list[Fraction], margin: Fraction
         return ball(1)
 
     return is_positive(worst)
+
+
+@lru_cache(maxsize=_KEPT)
+def largest_pure(square: Fraction) -> Fraction:
+    """Return nearly the largest epsilon whose square of a mu is at most this.
+
+    >>> float(largest_pure(Fraction(1)))
+    0.8069653455
+
+    Guarantee:
+        Neighbours: those of the loss.
+        Loss: whatever is private with this epsilon is mu-GDP, where mu is the root of the square.
+        Numerics: the square that follows from the epsilon is certified by balls and compared.
+        Proof: docs/proofs/budgets.md, theorem 9.
+    """
+    half = min(math.sqrt(square) / 2, _WIDEST_HALF)
+    if half < _SMALL:
+        rough = half * math.sqrt(8 / math.pi)
+    else:
+        above = math.erfc(half / math.sqrt(2)) / 2
+        rough = math.log1p(-above) - math.log(above)
+    for attempt in range(_TRIES):
+        epsilon = Fraction(f"{rough * (1 - 10.0 ** (attempt - _SURE_DIGITS)):.9e}")
+        if _squared_from_pure(epsilon) <= square:
+            return epsilon
+    raise ArithmeticError(f"no epsilon was found for the square {float(square):g} of a mu")
 
 
 @lru_cache(maxsize=_KEPT)

@@ -144,16 +144,26 @@ def ask(curve: Curve, order: float) -> float:
     return float(divergence)
 
 
-def best_order(curve: Curve, value: Callable[[float, float], float]) -> tuple[float, float]:
-    """Return the order with the least value, and the divergence there."""
+def best_order(
+    curve: Curve, value: Callable[[float, float], float], *, stride: int = 1
+) -> tuple[float, float]:
+    """Return the order with the least value, and the divergence there.
+
+    With a stride the list of orders is passed in long steps first, which misses nothing where the
+    value falls up to one order and rises from there.
+    """
 
     def at(rest: float) -> tuple[float, float, float]:
         order = 1 + rest
         divergence = ask(curve, order)
         return value(order, divergence), order, divergence
 
-    found_at = [at(rest) for rest in _GRID]
-    place = min(range(len(_GRID)), key=lambda j: found_at[j][0])
+    found_at = {j: at(_GRID[j]) for j in range(0, len(_GRID), stride)}
+    rough = min(found_at, key=lambda j: found_at[j][0])
+    for j in range(max(rough - stride + 1, 0), min(rough + stride, len(_GRID))):
+        if j not in found_at:
+            found_at[j] = at(_GRID[j])
+    place = min(found_at, key=lambda j: found_at[j][0])
     # Look between the neighbours of the best, in the logarithm of the order less 1.
     low, high = (math.log(_GRID[min(max(place + j, 0), len(_GRID) - 1)]) for j in (-1, 1))
     best = found_at[place]

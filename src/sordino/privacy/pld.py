@@ -20,16 +20,21 @@ import numpy as np
 
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.normal import hockey_stick
-from sordino.numbers.rational import Number, nonnegative, probability
-from sordino.numbers.rounding import down, reading, up, up_as_printed
-from sordino.privacy.convolve import Composed, convolve, unbounded, window_points
-from sordino.privacy.dots import NUDGE
-from sordino.privacy.failures import Failures
+from sordino.numbers.rational import (
+    Number,
+    down,
+    nonnegative,
+    probability,
+    reading,
+    up,
+    up_as_printed,
+)
+from sordino.privacy.convolve import NUDGE, Composed, convolve, unbounded, window_points
 from sordino.privacy.gaussian import ContinuousGaussian, is_far
 from sordino.privacy.grids import MOST_WINDOW, Aim, Grid, Grids, Part, best_tilt, weak_tilt
-from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf
-from sordino.privacy.profiles import crossing
+from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf, crossing
 from sordino.privacy.pure import Approximate, Pure
+from sordino.privacy.repeated import Failures
 
 X = TypeVar("X", float, Floats)
 

@@ -1,24 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Randomized responses repeated, equal or different: the worst that such steps can do, exactly."""
+"""Steps that may fail, and randomized responses repeated: the worst they can do, exactly."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 
 from sordino.numbers.balls import Ball, ball, bits, is_positive, round_up
-from sordino.numbers.rounding import reading, up_as_printed
-from sordino.privacy.calibrate import least_epsilon_up_to
-from sordino.privacy.failures import Failures
+from sordino.numbers.rational import reading, up_as_printed
+from sordino.privacy.calibrate import least, least_epsilon_up_to
 
+_EXACT_BITS = 2**14  # products up to this size are compared exactly
 _MOST_SUMS = 1 << 10  # beyond, the sums take longer than the distribution
 _MOST_COUNTED = 2**14
 _MOST_WORK = 2**20
 _MOST_BITS = 2**24  # of all counts together
+_HALVINGS = 60
+_ROOT_OF_2 = math.sqrt(2)
+_LARGEST_LOG, _LARGEST_STEP = 600.0, 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Deltas, each with the number of steps that have it.
+
+    A step with loss (epsilon, delta) is never worse than this: with probability delta it reveals
+    everything, else it is a randomized response. If d belongs to all the randomized responses, the
+    delta of the whole is 1 - (1 - d) times the product of all (1 - delta).
+    """
+
+    counts: Mapping[Fraction, int]
+
+    def total(self, responses: Ball) -> Ball:
+        """Return the delta of the whole from that of the randomized responses."""
+        logarithm = self._log()
+        return logarithm.exp() * responses - logarithm.expm1()
+
+    def left(self, target: Fraction) -> Ball:
+        """Return the delta that the randomized responses may have if the whole is to be target."""
+        return -((-ball(target)).log1p() - self._log()).expm1()
+
+    def room(self, target: Fraction) -> int:
+        """Return the sign of ``left``: 1, 0 or -1."""
+        bits = sum(n * delta.denominator.bit_length() for delta, n in self.counts.items() if delta)
+        if bits <= _EXACT_BITS:
+            kept = math.prod((1 - delta) ** n for delta, n in self.counts.items())
+            return (kept > 1 - target) - (kept < 1 - target)
+        # A product with such a large denominator is no number that anyone has typed.
+        return 1 if is_positive(lambda: self.left(target)) else -1
+
+    def _log(self) -> Ball:
+        zero = 0 * ball(Fraction(0))
+        return sum((n * (-ball(d)).log1p() for d, n in self.counts.items() if d), start=zero)
 
 
 def repeated_delta(epsilon: Fraction, times: int, failures: Failures, at: Fraction) -> float:
@@ -60,9 +98,9 @@ def repeated_epsilon(epsilon: Fraction, times: int, failures: Failures, target: 
     low, high = 0, _lies(epsilon, times, Fraction(0))
     if high < 0 or not exceeds(high):
         return 0.0
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if exceeds(middle) else (middle + 1, high)
+    high = least(
+        exceeds, low, high, near=_about(epsilon, times, float(failures.left(target).mid()))
+    )
 
     def formula() -> Ball:
         seen, other = _masses(epsilon, times, high)
@@ -102,6 +140,27 @@ def different_epsilon(
     if reading(profile(Fraction(repr(pure)))) > target:  # by rounding only
         return pure
     return least_epsilon_up_to(profile, delta=target, pure=pure)
+
+
+def _about(epsilon: Fraction, times: int, delta: float) -> int:
+    """Return about how many lies there are where the profile of all steps falls to delta.
+
+    The sum of the losses is taken for a normal one; where that is wrong, a search takes longer.
+    """
+    step = float(epsilon)
+    mean = times * step * math.tanh(step / 2)
+    width = math.sqrt(times) * step / math.cosh(min(step / 2, _LARGEST_STEP))
+
+    def profile(at: float) -> float:
+        above = math.erfc((at - mean) / width / _ROOT_OF_2) / 2
+        shifted = math.erfc((at - mean + width * width) / width / _ROOT_OF_2) / 2
+        return above - math.exp(min(at - mean + width * width / 2, _LARGEST_LOG)) * shifted
+
+    low, high = 0.0, times * step
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if profile(middle) > delta else (low, middle)
+    return int((times - high / step) / 2)
 
 
 def _lies(epsilon: Fraction, times: int, at: Fraction) -> int:

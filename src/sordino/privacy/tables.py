@@ -13,11 +13,9 @@ import numpy as np
 
 from sordino.cache import Shelf
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
-from sordino.numbers.rational import Number, probability_or_zero
-from sordino.numbers.rounding import down, reading, up_as_printed
-from sordino.privacy.leaf import Floats, Leaf
+from sordino.numbers.rational import Number, down, probability_or_zero, reading, up_as_printed
+from sordino.privacy.leaf import Floats, Leaf, both_signs, order_of, pure_rho, whole_size
 from sordino.privacy.orders import CLOSE, least_rho, pair_divergences
-from sordino.privacy.profiles import both_signs, order_of, pure_rho, whole_size
 from sordino.privacy.pure import Pure
 
 MOST_OUTCOMES = 1 << 16

@@ -12,7 +12,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from sordino.numbers.interval import Interval, coarsen, exp_neg, one_minus
+from sordino.numbers.balls import Interval, coarsen, exp_neg, one_minus
 from sordino.randomness.entropy import Bits, system
 from sordino.randomness.tables import WORD_BITS, LazyUniform
 

@@ -1,32 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact integer noise on whole arrays: geometric, discrete Laplace, discrete Gaussian.
-
-A sampler belongs to one exact rational parameter and is kept, with its tables, for the next use,
-as long as there is room: whoever draws often asks for it each time, and holds it by a weak
-reference at most, or else each parameter that was ever used would keep its tables in memory.
-``one()`` draws a Python int by a short path, ``many(n)`` an int64 array in blocks; for the same
-bits both give the same number. Should a draw not fit 64 bits (its probability is below
-exp(-8000)), ``many`` returns an array of Python ints, so that nothing is ever cut off.
-"""
+"""Exact integers on whole arrays or one by one: noise, and how often to run something."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
-from sordino.randomness.coins import fails_exp, fails_exp_exactly, fresh_words
+from sordino.numbers.balls import Ball, Interval, ball, ceiling, coarsen, exp_neg
+from sordino.randomness.coins import below_one, fails_exp, fails_exp_exactly, fresh_words
 from sordino.randomness.entropy import Bits, system
-from sordino.randomness.laws import Digit, Gaussian, Geometric, SignedGeometric, SignedHalfGaussian
-from sordino.randomness.tables import BLOCK, Integers, Scratch, Table
+from sordino.randomness.tables import (
+    BLOCK,
+    WORD_BITS,
+    Digit,
+    Gaussian,
+    Geometric,
+    Integers,
+    LazyUniform,
+    Scratch,
+    SignedGeometric,
+    SignedHalfGaussian,
+    Table,
+)
 
 # Where a block starts, the block, and by place the numbers that do not fit it (0 stands there).
 Filled: TypeAlias = tuple[int, Integers, dict[int, int]]
+# From this sigma on the discrete Gaussian is drawn with raw low bits, below a coarse place whose
+# own sigma is less than this.
+WIDE_SIGMA = 1024
+COARSE_SIGMA = 512
+SMALLEST_SCALE = Fraction(1, 1 << 20)
+LARGEST_SCALE = Fraction(1 << 50)
+# A weak reference, so that a mechanism that is kept somewhere does not keep its tables too.
+SamplerAt: TypeAlias = "Callable[[], Sampler | None]"
+# All families together: one sampler takes up to 2 MB, and most take half of one.
+_SAMPLERS: Shelf[Joined | WideGaussian] = Shelf(32 * MEGABYTE, weigh=lambda sampler: sampler.nbytes)
+_TOP_SCALE = 16
+_DIGIT_BITS = 8
+_RAW_MARGIN = 8
+_GUARD = 64  # sums of fewer than 2**32 terms are off by less than the last bit that is used
+_PIECE = 64  # a Poisson number of a larger mean is the sum of several
 
 
 def signed_shift(low: int, outcome: int) -> int:
@@ -71,18 +91,29 @@ def gather(filled: Iterable[Filled], out: Integers) -> npt.NDArray[Any]:
     return exact
 
 
-# From this sigma on the discrete Gaussian is drawn with raw low bits, below a coarse place whose
-# own sigma is less than this.
-WIDE_SIGMA = 1024
-COARSE_SIGMA = 512
-
-
 def raw_dtype(width: int) -> np.dtype[Any]:
     """Choose the word that holds ``width`` raw bits below 8 bits for the coin."""
     for dtype in (np.uint16, np.uint32, np.uint64):
         if width + 8 <= np.iinfo(dtype).bits:
             return np.dtype(dtype)
     raise ValueError("at most 56 raw bits fit a word beside the coin")
+
+
+class _InBlocks(ABC):
+    """Arrays are filled one block after the other."""
+
+    __slots__ = ()
+
+    def many(self, size: int) -> npt.NDArray[Any]:
+        out = np.empty(size, dtype=np.int64)
+        return gather(self.fill(out), out)
+
+    def fill(self, out: Integers) -> Iterator[Filled]:
+        return fill_blocks(out, self._block)
+
+    @abstractmethod
+    def _block(self, out: Integers, scratch: Scratch, bits: Bits) -> dict[int, int]:
+        """Fill a block, and return the numbers that no 64 bits hold, by their places."""
 
 
 class RawDigit:
@@ -145,7 +176,7 @@ class RawDigit:
             unclear = failed[again < small]
 
 
-class WideGaussian:
+class WideGaussian(_InBlocks):
     """The discrete Gaussian of a large sigma: a coarse place by look-up, raw low bits, a coin.
 
     With B = 2**low and sigma / B between 256 and 512, c >= 0 and a fair sign come from a table of
@@ -200,13 +231,6 @@ class WideGaussian:
         """Return (x*x - (cB)**2) / (2 variance), exactly."""
         corner = place if place >= 0 else ~place
         return (number * number - corner * corner) / (2 * self._variance)
-
-    def many(self, size: int) -> npt.NDArray[Any]:
-        out = np.empty(size, dtype=np.int64)
-        return gather(self.fill(out), out)
-
-    def fill(self, out: Integers) -> Iterator[Filled]:
-        return fill_blocks(out, self._block)
 
     def _block(self, out: Integers, scratch: Scratch, bits: Bits) -> dict[int, int]:
         todo, beyond = self._propose(out, scratch, bits)
@@ -264,14 +288,6 @@ class WideGaussian:
         return exponents
 
 
-SMALLEST_SCALE = Fraction(1, 1 << 20)
-LARGEST_SCALE = Fraction(1 << 50)
-
-
-# A weak reference, so that a mechanism that is kept somewhere does not keep its tables too.
-SamplerAt: TypeAlias = "Callable[[], Sampler | None]"
-
-
 class Sampler(Protocol):
     """A source of exact draws from one distribution on the integers."""
 
@@ -302,10 +318,6 @@ class _Part(Protocol):
     ) -> tuple[npt.NDArray[Any], list[tuple[int, int]]]: ...
     @property
     def nbytes(self) -> int: ...
-
-
-# All families together: one sampler takes up to 2 MB, and most take half of one.
-_SAMPLERS: Shelf[Joined | WideGaussian] = Shelf(32 * MEGABYTE, weigh=lambda sampler: sampler.nbytes)
 
 
 @kept_on(_SAMPLERS)
@@ -348,11 +360,6 @@ def _check_scale(name: str, scale: Fraction) -> None:
         )
 
 
-_TOP_SCALE = 16
-_DIGIT_BITS = 8
-_RAW_MARGIN = 8
-
-
 def _low_parts(rate: Fraction) -> tuple[int, list[_Part]]:
     """Split off the low bits of a geometric number so that the rest has a scale of at most 16.
 
@@ -374,7 +381,7 @@ def _low_parts(rate: Fraction) -> tuple[int, list[_Part]]:
     return low, parts
 
 
-class Joined:
+class Joined(_InBlocks):
     """A number made of independent parts by exclusive or."""
 
     __slots__ = ("__weakref__", "_more", "_parts", "_top")
@@ -395,13 +402,6 @@ class Joined:
             number ^= part.one(bits)
         return number
 
-    def many(self, size: int) -> npt.NDArray[Any]:
-        out = np.empty(size, dtype=np.int64)
-        return gather(self.fill(out), out)
-
-    def fill(self, out: Integers) -> Iterator[Filled]:
-        return fill_blocks(out, self._block)
-
     def _block(self, out: Integers, scratch: Scratch, bits: Bits) -> dict[int, int]:
         drawn, deep = self._top.draw(scratch, bits)
         np.copyto(out, drawn)
@@ -410,3 +410,120 @@ class Joined:
             drawn, deep = part.draw(scratch, bits)
             np.bitwise_xor(out, drawn, out=out)
         return {position: value ^ int(out[position]) for position, value in beyond.items()}
+
+
+def draw_negative_binomial(eta: Fraction, gamma: Fraction, bits: Bits) -> int:
+    """Draw K >= 1 with P(k) prop. to (1 - gamma)**k (eta)(eta + 1)...(eta + k - 1) / k!.
+
+    For eta = 1 it is geometric; for eta = 0, as a limit, P(k) is prop. to (1 - gamma)**k / k. The
+    parameters are rational, eta > -1 and 0 < gamma < 1.
+    """
+    if eta == 1:
+        return draw_geometric(gamma, bits)
+    if eta <= -1 or not 0 < gamma < 1:
+        raise ValueError("eta must be above -1 and gamma between 0 and 1")
+    # Errors grow as the terms do, which is by no more than the first one is small.
+    growth = max(int(eta + 1), 1) * _bits_of(1 / gamma)
+
+    fall = (1 - gamma) / eta.denominator
+
+    def ratio(k: int) -> tuple[int, int]:  # (1 - gamma) (k + eta) / (k + 1)
+        return (
+            fall.numerator * (k * eta.denominator + eta.numerator),
+            fall.denominator * (k + 1),
+        )
+
+    return _walk(1, lambda precision: _first(eta, gamma, precision), ratio, growth, bits)
+
+
+def draw_geometric(gamma: Fraction, bits: Bits) -> int:
+    """Draw K >= 1 with P(k) = gamma (1 - gamma)**(k - 1): toss a coin until it shows heads."""
+    if not 0 < gamma < 1:
+        raise ValueError("gamma must lie between 0 and 1")
+    k = 1
+    while below_one(gamma.denominator, bits) >= gamma.numerator:
+        k += 1
+    return k
+
+
+def draw_poisson(mean: Fraction, bits: Bits) -> int:
+    """Draw K >= 0 with P(k) = exp(-mean) mean**k / k!."""
+    if mean <= 0:
+        raise ValueError("mean must be positive")
+    pieces = -(-mean // _PIECE)
+    each = mean / pieces
+
+    def first(precision: int) -> Interval:
+        return exp_neg(each, precision)
+
+    def ratio(k: int) -> tuple[int, int]:
+        return each.numerator, each.denominator * (k + 1)
+
+    growth = 2 * int(each) + 2  # exp(mean) < 4**mean
+    return sum(_walk(0, first, ratio, growth, bits) for _ in range(pieces))
+
+
+def _walk(
+    start: int,
+    first: Callable[[int], Interval],
+    ratio: Callable[[int], tuple[int, int]],
+    growth: int,
+    bits: Bits,
+) -> int:
+    """Return the least k with U < F(k).
+
+    ``first(p)`` encloses P(start), and ``ratio(k)`` is P(k + 1) / P(k), as two integers.
+    """
+    number = LazyUniform(bits.integer(WORD_BITS), WORD_BITS, bits)
+    sums = _Sums(start, first, ratio, growth)
+    k = start
+    while not number.below(lambda width: sums.at(k, width)):  # noqa: B023 - called at once
+        k += 1
+    return k
+
+
+class _Sums:
+    """Running sums at one precision, started again when another one is asked for."""
+
+    __slots__ = ("_first", "_growth", "_k", "_ratio", "_start", "_sum", "_term", "_width")
+
+    def __init__(
+        self,
+        start: int,
+        first: Callable[[int], Interval],
+        ratio: Callable[[int], tuple[int, int]],
+        growth: int,
+    ) -> None:
+        self._start, self._first, self._ratio, self._growth = start, first, ratio, growth
+        self._width = 0
+
+    def at(self, k: int, width: int) -> Interval:
+        """Enclose F(k) at a precision of ``width`` bits."""
+        extra = _GUARD + self._growth
+        if width != self._width:
+            self._width, self._k = width, self._start
+            self._term = self._sum = self._first(width + extra)
+        while self._k < k:
+            up, down = self._ratio(self._k)
+            low, high = self._term
+            self._term = low * up // down, -(-high * up // down)
+            self._sum = self._sum[0] + self._term[0], self._sum[1] + self._term[1]
+            self._k += 1
+        return coarsen(self._sum, extra)
+
+
+@lru_cache(maxsize=64)
+def _first(eta: Fraction, gamma: Fraction, precision: int) -> Interval:
+    """Enclose P(K = 1) for a truncated negative binomial number."""
+    scale = 1 << precision
+
+    def formula() -> Ball:
+        if eta == 0:
+            return ball((1 - gamma) * scale) / -ball(gamma).log()
+        return ball(eta * (1 - gamma) * scale) / (-ball(eta) * ball(gamma).log()).expm1()
+
+    return -ceiling(lambda: -formula()), ceiling(formula)
+
+
+def _bits_of(x: Fraction) -> int:
+    return x.numerator.bit_length() - x.denominator.bit_length() + 1

@@ -33,8 +33,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.numbers.balls import Ball, ball, enclose, round_up
-from sordino.numbers.interval import Interval, exp_neg
+from sordino.numbers.balls import Ball, Interval, ball, enclose, exp_neg, round_up
 from sordino.randomness.coins import below_one, fails_exp, fresh_words
 from sordino.randomness.entropy import Bits
 from sordino.randomness.tables import WORD_BITS, LazyUniform

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
 from sordino.mechanisms.keys.selection import KeySelection, Selected, place
-from sordino.numbers.rounding import down, up
+from sordino.numbers.rational import down, up
 from sordino.plan.intervals import NEAR_END, Doubles, Span
 from sordino.plan.plan import Added, Bounded, Cells, Chosen, Ranked, Ranks, UnitCount
 from sordino.query.tree import Key

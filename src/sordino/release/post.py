@@ -18,7 +18,7 @@ import numpy as np
 from sordino import __version__
 from sordino.answer.answer import CellValue, Column, End, Facts, half_width, not_covered
 from sordino.answer.render import number_pair
-from sordino.numbers.rounding import down, up
+from sordino.numbers.rational import down, up
 from sordino.plan.ask import Options
 from sordino.plan.headings import BIN_ENDS, Edges, Heading, binned, by_group, diagnosed, heading
 from sordino.plan.intervals import (

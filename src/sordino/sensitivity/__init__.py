@@ -2,12 +2,21 @@
 """How far one record, or one person, can move the answer to a query."""
 
 from sordino.sensitivity.check import Report, Why, check, distance, local, why
-from sordino.sensitivity.counts import choices, count, histogram, rows
 from sordino.sensitivity.linear import linear
 from sordino.sensitivity.neighbours import Neighbours, Units, convert, read_neighbours
-from sordino.sensitivity.norms import Sensitivity
-from sordino.sensitivity.sums import maximum, mean, minimum, quantile, sum, variance  # noqa: A004 - called with its package
-from sordino.sensitivity.witness import Rows, Witness
+from sordino.sensitivity.norms import Rows, Sensitivity, Witness
+from sordino.sensitivity.sums import (
+    choices,
+    count,
+    histogram,
+    maximum,
+    mean,
+    minimum,
+    quantile,
+    rows,
+    sum,  # noqa: A004 - called with its package
+    variance,
+)
 
 __all__ = [
     "Neighbours",

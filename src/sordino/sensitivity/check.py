@@ -17,16 +17,24 @@ import numpy.typing as npt
 
 from sordino.numbers.columns import is_missing, number_of
 from sordino.numbers.rational import Integer, Number, is_integer, nonnegative, positive_whole
-from sordino.sensitivity.arguments import shown
 from sordino.sensitivity.neighbours import (
     Neighbours,
     Relation,
     Units,
     read_neighbours,
     read_relation,
+    shown,
 )
-from sordino.sensitivity.norms import Sensitivity, described, norms, root_up
-from sordino.sensitivity.witness import Rows, Vector, Witness, select
+from sordino.sensitivity.norms import (
+    Rows,
+    Sensitivity,
+    Vector,
+    Witness,
+    described,
+    norms,
+    root_up,
+    select,
+)
 
 Table: TypeAlias = npt.NDArray[Any]
 Places: TypeAlias = tuple[int, ...]  # of the records in the universe

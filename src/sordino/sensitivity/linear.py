@@ -14,10 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.numbers.rational import Number, is_integer
-from sordino.sensitivity.arguments import Bounds, binary, read_bounds, read_number, read_records
-from sordino.sensitivity.neighbours import Neighbours, Relation
-from sordino.sensitivity.norms import Sensitivity
-from sordino.sensitivity.witness import Rows, Vector, Witness, select
+from sordino.sensitivity.neighbours import (
+    Bounds,
+    Neighbours,
+    Relation,
+    binary,
+    read_bounds,
+    read_number,
+    read_records,
+)
+from sordino.sensitivity.norms import Rows, Sensitivity, Vector, Witness, select
 
 Integers: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = list[Vector]

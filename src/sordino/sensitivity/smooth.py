@@ -14,33 +14,13 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from sordino.numbers.rational import Integer, Number, positive, positive_whole
-from sordino.numbers.rounding import up
+from sordino.numbers.rational import Integer, Number, positive, positive_whole, up
 from sordino.sensitivity import changes
 from sordino.sensitivity import order_statistics as ranks
 from sordino.sensitivity.changes import Windows, Within
 from sordino.sensitivity.check import Function
 from sordino.sensitivity.graphs import SpanningTree, Triangles, read_edges, read_weighted
 from sordino.sensitivity.order_statistics import reach
-
-__all__ = [
-    "LocalSensitivity",
-    "from_local",
-    "local_maximum",
-    "local_median",
-    "local_quantile",
-    "local_sensitivity",
-    "local_spanning_tree",
-    "local_triangles",
-    "local_trimmed_mean",
-    "maximum",
-    "median",
-    "quantile",
-    "sensitivity",
-    "spanning_tree",
-    "triangles",
-    "trimmed_mean",
-]
 
 Range: TypeAlias = "tuple[Number, Number]"
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,7 @@ from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, check_never_made, open_ledger
 from sordino.session.owner_log import check_log, open_log
 from sordino.session.progress import watched
-from sordino.session.session import OWNER, Session
+from sordino.session.session import OWNER, Session, Watch
 
 IN_MEMORY = "memory"
 
@@ -44,8 +44,34 @@ def open_catalog(
 
     Guarantee: as for Session.
     """
+    return open_session(
+        catalog if isinstance(catalog, Catalog) else read_catalog(Path(catalog)),
+        who=who,
+        ledger=ledger,
+        receipt=receipt,
+        threads=threads,
+        memory_limit=memory_limit,
+        watch=partial(watched, "asking"),
+    )
+
+
+def open_session(
+    declared: Catalog,
+    *,
+    who: str = OWNER,
+    ledger: str | PathLike[str] | Ledger | None = None,
+    receipt: str | None = None,
+    threads: int | None = None,
+    memory_limit: str | None = None,
+    watch: Watch = nullcontext,
+) -> Session:
+    """Open a catalog that was read; how far a question is goes to ``watch``, and to nobody else.
+
+    The arguments are those of ``open_catalog``.
+
+    Guarantee: as for Session.
+    """
     check_name(who)
-    declared = catalog if isinstance(catalog, Catalog) else read_catalog(Path(catalog))
     place = None if isinstance(ledger, Ledger) else _book(declared, ledger)
     check_log(declared, place)
     engine = DuckdbEngine(declared, threads=threads, memory_limit=memory_limit)
@@ -72,7 +98,7 @@ def open_catalog(
         public=engine.public_values,
         who=who,
         log=open_log(declared, place),
-        watch=partial(watched, "asking"),
+        watch=watch,
     )
 
 

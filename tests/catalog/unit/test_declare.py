@@ -209,6 +209,9 @@ def test_in_rho_the_delta_is_halved_so_that_both_halves_keep_to_it() -> None:
     half = Fraction(1, 2 * 10**6)
     assert made.budget == Budget(epsilon=3, delta=half, failures=0, neighbours="add_remove")
     assert made.slack == made.budget.slack == half
+    gdp = purse(epsilon=3, delta=1e-6, currency="gdp")
+    assert gdp.budget.currency.kind == "gdp"
+    assert gdp.slack == gdp.budget.slack == half
     direct = purse(rho=0.5, delta=1e-6)
     assert direct.budget == Budget(rho=0.5, delta=half, failures=0, neighbours="add_remove")
     assert direct.slack == half
@@ -225,6 +228,8 @@ def test_in_rho_the_delta_is_halved_so_that_both_halves_keep_to_it() -> None:
         ({"epsilon": "1"}, "epsilon must be a positive number, got '1'"),
         ({"epsilon": 1, "delta": 1}, "delta must be a number between 0 and 1"),
         ({"epsilon": 1, "currency": "rho"}, "needs a delta"),
+        ({"epsilon": 1, "currency": "gdp"}, "'gdp' needs a delta"),
+        ({"rho": 1, "currency": "gdp"}, "currency must be 'rho' if rho"),
         ({"epsilon": 1, "currency": "euro"}, "currency must be"),
         ({"rho": 1, "currency": "epsilon"}, "currency must be"),
         ({"rho": -1}, "rho must be a positive number"),

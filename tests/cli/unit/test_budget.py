@@ -91,3 +91,20 @@ def test_a_ledger_that_is_gone_leaves_with_4(run: Run, clinic: Path) -> None:
     assert done.exit_code == 4
     assert "its anchor has seen entry" in done.stderr
     assert not (clinic / "sordino.ledger").exists()
+
+
+def test_a_budget_in_gdp_is_checked_asked_and_shown(run: Run, clinic: Path) -> None:
+    text = CATALOG.replace("epsilon = 1\n", 'epsilon = 1\ndelta = 1e-6\ncurrency = "gdp"\n')
+    (clinic / "sordino.toml").write_text(text, "utf-8")
+    assert run("check").exit_code == 0
+    told = run("explain", COUNT, "--epsilon", "0.1")
+    assert "gdp 0.0006" in told.stdout
+    assert "asked for as epsilon 0.1" in told.stdout
+    answer = json.loads(run("ask", COUNT, "--epsilon", "0.1", "--json").stdout)
+    assert answer["receipt"].startswith("people:2:")
+    assert run("budget").stdout.startswith("people: gdp 0.0517")
+    assert "gdp 0.0006" in run("history").stdout
+    assert run("ledger", "verify").exit_code == 0
+    refused = run("ask", COUNT, "--epsilon", "5")
+    assert refused.exit_code != 0
+    assert "gdp" in refused.stderr

@@ -14,16 +14,7 @@ from sordino.ledger.entry import Entry, hash_of
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.rules import Amount, Caps, Note, Share, Wanted
 from sordino.privacy.currency import PURE
-from tests.ledger.contract.ledgers import (
-    Place,
-    Undone,
-    add_and_undo,
-    allowed,
-    changed,
-    charge,
-    last,
-    shares,
-)
+from tests.ledger.contract import ledgers
 
 REFUSED = (sqlite3.IntegrityError, psycopg.errors.RaiseException, psycopg.IntegrityError)
 SUMS = ("spent", "spent_slack", "held", "held_slack", "used", "used_slack", "kept", "kept_slack")
@@ -35,19 +26,19 @@ PART = 10**7
 
 
 @pytest.fixture
-def ledger(kept: Place) -> Ledger:
+def ledger(kept: ledgers.Place) -> Ledger:
     """A ledger with every kind of entry: something is kept, limited, charged and answered."""
-    analysts = shares(ann=("0.5", "0.25"), bob=(None, "0.1"), others=("0.4", 0))
-    found = kept.ledger(allowed(1, slack="1e-6", question="0.2", analysts=analysts))
-    found.record(charge(found, "0.2", who="eve", plan="first"), b"answer")
-    found.record(charge(found, "0.1", slack="1e-7", who="ann", plan="first"), b"answer")
-    charge(found, "0.1", who="ann", slack="1e-7", plan="open")
+    analysts = ledgers.shares(ann=("0.5", "0.25"), bob=(None, "0.1"), others=("0.4", 0))
+    found = kept.ledger(ledgers.allowed(1, slack="1e-6", question="0.2", analysts=analysts))
+    found.record(ledgers.charge(found, "0.2", who="eve", plan="first"), b"answer")
+    found.record(ledgers.charge(found, "0.1", slack="1e-7", who="ann", plan="first"), b"answer")
+    ledgers.charge(found, "0.1", who="ann", slack="1e-7", plan="open")
     return found
 
 
 def drafts(ledger: Ledger) -> Iterator[Entry]:
     """Yield one entry of each kind that may follow."""
-    newest = last(ledger)
+    newest = ledgers.last(ledger)
     with ledger.store.read() as pages:
         own = pages.last_of("people", "ann")
         paid = pages.entry("people", newest.number)
@@ -66,15 +57,15 @@ def drafts(ledger: Ledger) -> Iterator[Entry]:
 
 def hashed(ledger: Ledger, entry: Entry) -> Entry:
     """Give an entry the hash that fits, so that nothing but the rules can refuse it."""
-    return entry._replace(hash=hash_of(entry, last(ledger).hash, ledger.chain.digest))
+    return entry._replace(hash=hash_of(entry, ledgers.last(ledger).hash, ledger.chain.digest))
 
 
-def tables(kept: Place) -> dict[str, str]:
+def tables(kept: ledgers.Place) -> dict[str, str]:
     """Return the tables of a place, each with a change of it."""
     return TABLES if kept.kind == "sqlite" else TABLES | APART
 
 
-def test_nothing_is_changed_or_deleted(kept: Place, ledger: Ledger) -> None:
+def test_nothing_is_changed_or_deleted(kept: ledgers.Place, ledger: Ledger) -> None:
     before = ledger.heads()
     for table, change in tables(kept).items():
         with pytest.raises(REFUSED, match="only added to"):
@@ -87,8 +78,8 @@ def test_nothing_is_changed_or_deleted(kept: Place, ledger: Ledger) -> None:
     assert kept.ledger({}).heads() == before
 
 
-def test_no_row_is_put_in_the_place_of_another(kept: Place, ledger: Ledger) -> None:
-    newest = last(ledger)
+def test_no_row_is_put_in_the_place_of_another(kept: ledgers.Place, ledger: Ledger) -> None:
+    newest = ledgers.last(ledger)
     for draft in (newest, newest._replace(price=1), newest._replace(plan="another")):
         with pytest.raises(REFUSED):
             kept.insert(draft)
@@ -99,16 +90,16 @@ def test_no_row_is_put_in_the_place_of_another(kept: Place, ledger: Ledger) -> N
     assert kept.ledger({}).heads() == ledger.heads()
 
 
-def test_what_follows_the_rules_is_let_in(kept: Place, ledger: Ledger) -> None:
+def test_what_follows_the_rules_is_let_in(kept: ledgers.Place, ledger: Ledger) -> None:
     tried = [hashed(ledger, draft) for draft in drafts(ledger)]
     for entry in tried:
-        with pytest.raises(Undone):
-            add_and_undo(ledger, entry)
+        with pytest.raises(ledgers.Undone):
+            ledgers.add_and_undo(ledger, entry)
     kept.insert(tried[0])
-    assert last(ledger) == tried[0]
+    assert ledgers.last(ledger) == tried[0]
 
 
-def test_no_sum_is_forged(kept: Place, ledger: Ledger) -> None:
+def test_no_sum_is_forged(kept: ledgers.Place, ledger: Ledger) -> None:
     tried = 0
     for draft in drafts(ledger):
         for name in SUMS:
@@ -117,13 +108,13 @@ def test_no_sum_is_forged(kept: Place, ledger: Ledger) -> None:
                 if (draft.kind == "share" and name.startswith("kept")) or value < 0:
                     continue  # a share may keep what it likes, and its other sums are tried
                 with pytest.raises(REFUSED):
-                    kept.insert(hashed(ledger, changed(draft, **{name: value})))
+                    kept.insert(hashed(ledger, ledgers.changed(draft, **{name: value})))
                 tried += 1
     assert tried > 100
     assert kept.ledger({}).heads() == ledger.heads()
 
 
-def test_only_entries_of_their_own_change_limits(kept: Place, ledger: Ledger) -> None:
+def test_only_entries_of_their_own_change_limits(kept: ledgers.Place, ledger: Ledger) -> None:
     for draft in drafts(ledger):
         for name in LIMITS:
             own = name.startswith("share")
@@ -134,7 +125,7 @@ def test_only_entries_of_their_own_change_limits(kept: Place, ledger: Ledger) ->
                 if other == getattr(draft, name) or (other is None and name.startswith("cap")):
                     continue
                 with pytest.raises(REFUSED):
-                    kept.insert(hashed(ledger, changed(draft, **{name: other})))
+                    kept.insert(hashed(ledger, ledgers.changed(draft, **{name: other})))
     assert kept.ledger({}).heads() == ledger.heads()
 
 
@@ -149,11 +140,11 @@ def test_only_entries_of_their_own_change_limits(kept: Place, ledger: Ledger) ->
     ],
 )
 def test_nothing_is_overspent(
-    kept: Place, ledger: Ledger, who: str, price: int, slack: int
+    kept: ledgers.Place, ledger: Ledger, who: str, price: int, slack: int
 ) -> None:
     with ledger.store.read() as pages:
         own = pages.last_of("people", who)
-    forged = overspent(last(ledger), own, Wanted(who, price, slack, "p", "d"))
+    forged = overspent(ledgers.last(ledger), own, Wanted(who, price, slack, "p", "d"))
     with pytest.raises(REFUSED, match="fits the budget"):
         kept.insert(hashed(ledger, forged))
 
@@ -168,30 +159,38 @@ def overspent(newest: Entry, own: Entry | None, wanted: Wanted) -> Entry:
     limits = {name: getattr(newest, name) for name in LIMITS[:5]}
     if own is not None:
         limits |= {"share": own.share, "share_slack": own.share_slack}
-    return changed(entry, **limits)
+    return ledgers.changed(entry, **limits)
 
 
-def test_the_whole_cap_is_not_overspent(kept: Place) -> None:
-    ledger = kept.ledger(allowed(1, analysts=shares(bob=(None, "0.25"), others=(None, 0))))
-    charge(ledger, "0.5", who="eve")
-    forged = overspent(last(ledger), last(ledger), Wanted("eve", 250_000_001, 0, "p", "d"))
+def test_the_whole_cap_is_not_overspent(kept: ledgers.Place) -> None:
+    ledger = kept.ledger(
+        ledgers.allowed(1, analysts=ledgers.shares(bob=(None, "0.25"), others=(None, 0)))
+    )
+    ledgers.charge(ledger, "0.5", who="eve")
+    forged = overspent(
+        ledgers.last(ledger), ledgers.last(ledger), Wanted("eve", 250_000_001, 0, "p", "d")
+    )
     with pytest.raises(REFUSED, match="fits the budget"):
         kept.insert(hashed(ledger, forged))
-    charge(ledger, "0.25", who="eve")
+    ledgers.charge(ledger, "0.25", who="eve")
 
 
-def test_no_more_is_kept_for_analysts_than_there_is(kept: Place) -> None:
+def test_no_more_is_kept_for_analysts_than_there_is(kept: ledgers.Place) -> None:
     ledger = kept.ledger()
-    charge(ledger, "0.75")
-    newest = last(ledger)
-    greedy = changed(newest, kind="share", who="bob", number=newest.number + 1, price=0, plan="")
+    ledgers.charge(ledger, "0.75")
+    newest = ledgers.last(ledger)
+    greedy = ledgers.changed(
+        newest, kind="share", who="bob", number=newest.number + 1, price=0, plan=""
+    )
     for held, refused in ((250_000_001, True), (250_000_000, False)):
-        forged = changed(greedy, data="", used=0, kept=held, held=held)
-        with pytest.raises(LedgerError if refused else Undone):
-            add_and_undo(ledger, forged)
+        forged = ledgers.changed(greedy, data="", used=0, kept=held, held=held)
+        with pytest.raises(LedgerError if refused else ledgers.Undone):
+            ledgers.add_and_undo(ledger, forged)
 
 
-def test_an_answer_is_paid_for_once_and_by_its_own_charge(kept: Place, ledger: Ledger) -> None:
+def test_an_answer_is_paid_for_once_and_by_its_own_charge(
+    kept: ledgers.Place, ledger: Ledger
+) -> None:
     answer = next(one for one in drafts(ledger) if one.kind == "answer")
     for change in (
         {"charge": answer.charge - 1},
@@ -201,17 +200,17 @@ def test_an_answer_is_paid_for_once_and_by_its_own_charge(kept: Place, ledger: L
         {"data": "another"},
     ):
         with pytest.raises(REFUSED, match="paid for by a charge"):
-            kept.insert(hashed(ledger, changed(answer, **change)))
-    receipt = charge(ledger, "0.01", who="ann")
+            kept.insert(hashed(ledger, ledgers.changed(answer, **change)))
+    receipt = ledgers.charge(ledger, "0.01", who="ann")
     ledger.record(receipt, b"answer")
-    newest = last(ledger)
+    newest = ledgers.last(ledger)
     second = newest._replace(number=newest.number + 1)
     with pytest.raises(REFUSED):
         kept.insert(hashed(ledger, second))
 
 
-def test_a_body_has_its_entry(kept: Place, ledger: Ledger) -> None:
-    newest = last(ledger)  # a charge without an answer
+def test_a_body_has_its_entry(kept: ledgers.Place, ledger: Ledger) -> None:
+    newest = ledgers.last(ledger)  # a charge without an answer
     entry = hashed(ledger, next(drafts(ledger)))
     told = "CHECK constraint" if kept.kind == "sqlite" else "an answer has an entry"
     with pytest.raises(LedgerError, match=told), ledger.store.write("people") as pages:
@@ -222,8 +221,8 @@ def test_a_body_has_its_entry(kept: Place, ledger: Ledger) -> None:
     assert kept.ledger({}).heads() == ledger.heads()
 
 
-def test_entries_have_no_gap_and_begin_once(kept: Place, ledger: Ledger) -> None:
-    newest, draft = last(ledger), next(drafts(ledger))
+def test_entries_have_no_gap_and_begin_once(kept: ledgers.Place, ledger: Ledger) -> None:
+    newest, draft = ledgers.last(ledger), next(drafts(ledger))
     for number in (0, 1, 2, newest.number, newest.number + 2):
         with pytest.raises(REFUSED):
             kept.insert(hashed(ledger, draft._replace(number=number)))
@@ -236,11 +235,11 @@ def test_entries_have_no_gap_and_begin_once(kept: Place, ledger: Ledger) -> None
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_an_id_space_begins_with_nothing_spent(kept: Place, name: str) -> None:
+def test_an_id_space_begins_with_nothing_spent(kept: ledgers.Place, name: str) -> None:
     ledger = kept.ledger()
     opening = rules.opened("people", Caps(Amount(10**9, 10**9)), NOTE)._replace(hash="0" * 64)
-    with pytest.raises(Undone):
-        add_and_undo(ledger, opening)
+    with pytest.raises(ledgers.Undone):
+        ledgers.add_and_undo(ledger, opening)
     with pytest.raises(LedgerError):
-        add_and_undo(ledger, changed(opening, **{name: 1}))
+        ledgers.add_and_undo(ledger, ledgers.changed(opening, **{name: 1}))
     assert ledger.heads() == ()

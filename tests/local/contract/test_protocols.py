@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sordino.local import Protocol, Server
-from sordino.numbers.balls import ball, is_positive
-from sordino.numbers.interval import exp_neg
+from sordino.numbers.balls import ball, exp_neg, is_positive
 from tests.local.contract.protocols import EVERY, EXAMPLES, concrete, laws, report_of, support
 from tests.support.frequencies import assert_fits
 from tests.support.seeded import SeededBits

@@ -10,7 +10,7 @@ import pytest
 from sordino.local.numbers import NumberProtocol
 from sordino.local.one_bit import OneBit
 from sordino.local.piecewise import Piecewise, Window, best_window
-from sordino.numbers.interval import exp_neg
+from sordino.numbers.balls import exp_neg
 from sordino.privacy import losses
 
 EPSILONS: list[float | Fraction] = [Fraction(1, 1 << 20), 0.1, 1, 2.5, 8, 40]

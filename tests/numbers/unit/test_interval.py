@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.numbers.interval import coarsen, exp_neg, one_minus, over, times
+from sordino.numbers.balls import coarsen, exp_neg, one_minus, over, times
 
 rationals = st.fractions(min_value=0, max_value=2000, max_denominator=10**12)
 

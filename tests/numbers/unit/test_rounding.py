@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.numbers.rounding import down, reading, up, up_as_printed
+from sordino.numbers.rational import down, reading, up, up_as_printed
 
 NUMBERS = [
     Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(2, 3), Fraction(0), Fraction(1),

@@ -10,7 +10,7 @@ from sordino.catalog.model import Catalog, Limits, Purse
 from sordino.plan import allocate
 from sordino.plan.ask import Terms, read_ask
 from sordino.plan.plan import Plan
-from sordino.privacy.budget import Budget
+from sordino.privacy.budget import Budget, Counted
 from sordino.query.tree import (
     Field,
     Key,
@@ -61,10 +61,18 @@ def question(measures: Sequence[Measure], *keys: Key, rows: Rows = VISITS) -> Qu
     return Query(rows, keys, tuple(measures), Post(tuple(outputs)), "SELECT ...")
 
 
-def catalog(*, rho: bool = False, slack: Fraction = Fraction(1, 10**6), **limits: int) -> Catalog:
-    """The hospital with a budget in either currency, and other limits for visits."""
+COUNTED: tuple[Counted, ...] = ("epsilon", "rho", "gdp")
+
+
+def catalog(
+    *, counted: Counted = "epsilon", slack: Fraction = Fraction(1, 10**6), **limits: int
+) -> Catalog:
+    """The hospital with a budget in one of the currencies, and other limits for visits."""
     base = hospital()
-    budget = Budget(epsilon=10, delta=1e-6) if rho else Budget(epsilon=10)
+    if counted == "epsilon":
+        budget = Budget(epsilon=10)
+    else:
+        budget = Budget(epsilon=10, delta=1e-6, currency=counted)
     tables = tuple(
         replace(table, limits=Limits(**limits)) if limits and table.name == "visits" else table
         for table in base.tables

@@ -23,11 +23,13 @@ from sordino.plan.ask import (
     read_ask,
     slack_for_keys,
 )
+from sordino.privacy import losses
 from sordino.privacy.budget import Budget
 
 PURE = Purse(Budget(epsilon=3))
 RHO = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
 OPEN = Purse(Budget(rho=1))
+GDP = Purse(Budget(epsilon=3, delta=1e-6, failures=0, currency="gdp"))
 SQL = "SELECT COUNT(*) FROM data"
 TENTH = Fraction(1, 10)
 
@@ -145,14 +147,24 @@ def test_a_price_takes_the_place_of_the_usual_one() -> None:
 
 def test_an_epsilon_is_itself_where_epsilons_are_added_up() -> None:
     cost = cost_of(Epsilon(TENTH), PURE)
-    assert (cost.amount, cost.rho, cost.epsilon) == (TENTH, False, TENTH)
+    assert (cost.amount, cost.counted, cost.epsilon) == (TENTH, "epsilon", TENTH)
 
 
 def test_an_epsilon_stands_for_the_largest_rho_that_keeps_it() -> None:
     cost = cost_of(Epsilon(Fraction(1)), RHO)
     assert cost.amount == Budget(epsilon=1, delta=1e-6, failures=0).cap.value
-    assert cost.rho
+    assert cost.counted == "rho"
     assert cost.epsilon == 1
+
+
+def test_an_epsilon_stands_for_the_largest_square_of_a_mu_that_keeps_it() -> None:
+    cost = cost_of(Epsilon(Fraction(1)), GDP)
+    whole = Budget(epsilon=1, delta=1e-6, failures=0, currency="gdp").cap
+    assert cost.counted == "gdp"
+    assert cost.amount == whole.value
+    assert cost.epsilon == 1
+    pure = losses.pure(epsilon=cost.about)
+    assert whole.currency.price(pure).value == pytest.approx(cost.amount, rel=0.02)
 
 
 def test_a_rho_is_itself_where_rhos_are_added_up() -> None:
@@ -164,6 +176,7 @@ def test_a_rho_is_itself_where_rhos_are_added_up() -> None:
     ("purse", "price", "words"),
     [
         (PURE, Rho(Fraction(1)), "this budget counts epsilon"),
+        (GDP, Rho(Fraction(1)), "this budget counts gdp; ask with an epsilon"),
         (OPEN, Epsilon(Fraction(1)), "has no delta; ask with a rho"),
         (Purse(Budget(renyi=1, order=8)), Epsilon(Fraction(1)), "not in one"),
         (Purse(Budget(renyi=1, order=8)), Rho(Fraction(1)), "not in one"),

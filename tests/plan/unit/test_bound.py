@@ -13,31 +13,11 @@ from sordino.plan.plan import Cells, Crowded, Distinct, Ranks, RowCount, Total, 
 from sordino.query.tree import Call, Field, Kind, Literal, Measure, Scalar
 from sordino.query.types import Type
 from tests.fixtures.hospital import DISEASES, between
-from tests.plan.unit.questions import (
-    AGE,
-    AVG,
-    COST,
-    COUNT,
-    DECLARED,
-    DISCOVERED,
-    DISTINCT,
-    EVERYTHING,
-    LEAST,
-    MEDIAN,
-    MODE,
-    STDDEV,
-    SUM,
-    SURVEY,
-    TOP,
-    UNITS,
-    VARIANCE,
-    catalog,
-    question,
-)
+from tests.plan.unit import questions
 
 
 def outlined(*measures: Measure, **how: object) -> Outline:
-    return bound(question(measures), catalog(), **how)  # type: ignore[arg-type]
+    return bound(questions.question(measures), questions.catalog(), **how)  # type: ignore[arg-type]
 
 
 def released(outline: Outline, measure: int) -> Target:
@@ -53,11 +33,11 @@ def statistics(outline: Outline) -> tuple[object, ...]:
 
 
 def test_avg_takes_the_total_of_sum_and_one_count() -> None:
-    outline = outlined(SUM, AVG, Measure(Kind.COUNT, COST))
+    outline = outlined(questions.SUM, questions.AVG, Measure(Kind.COUNT, questions.COST))
     total, count = statistics(outline)
     assert isinstance(total, Total)
     assert total.offset == 0
-    assert count == RowCount(COST)
+    assert count == RowCount(questions.COST)
     average, cells = outline.formulas[1], outline.bounded.parts[0]
     assert isinstance(average, Mean)
     assert isinstance(cells, Cells)
@@ -70,8 +50,8 @@ def test_avg_takes_the_total_of_sum_and_one_count() -> None:
 
 
 def test_avg_alone_moves_half_as_far_around_the_middle() -> None:
-    (total, _) = statistics(outlined(AVG))
-    (plain,) = statistics(outlined(SUM))
+    (total, _) = statistics(outlined(questions.AVG))
+    (plain,) = statistics(outlined(questions.SUM))
     assert isinstance(total, Total)
     assert isinstance(plain, Total)
     assert total.largest * 2 == plain.largest
@@ -79,25 +59,27 @@ def test_avg_alone_moves_half_as_far_around_the_middle() -> None:
 
 def test_avg_keeps_a_total_of_its_own_where_the_range_is_far_from_zero() -> None:
     year = between(2000, 2010)
-    far = [Measure(kind, AGE, year) for kind in (Kind.SUM, Kind.AVG)]
+    far = [Measure(kind, questions.AGE, year) for kind in (Kind.SUM, Kind.AVG)]
     assert len(statistics(outlined(*far))) == 3
 
 
 def test_a_share_of_yes_moves_by_half_a_step_either_way() -> None:
-    yes = Measure(Kind.AVG, AGE, between(0, 1))
+    yes = Measure(Kind.AVG, questions.AGE, between(0, 1))
     total = statistics(outlined(yes))[0]
     assert isinstance(total, Total)
     assert total.largest * Fraction(2) ** total.exponent == Fraction(1, 2)
 
 
 def test_variance_and_avg_share_the_total_and_the_middle() -> None:
-    outline = outlined(VARIANCE, STDDEV, Measure(Kind.AVG, AGE, AGE.range))
+    outline = outlined(
+        questions.VARIANCE, questions.STDDEV, Measure(Kind.AVG, questions.AGE, questions.AGE.range)
+    )
     total, square, count = statistics(outline)
     assert isinstance(total, Total)
     assert isinstance(square, Total)
     assert (total.power, square.power) == (1, 2)
     assert (total.offset, total.exponent) == (square.offset, square.exponent) == (60, 0)
-    assert count == RowCount(AGE)
+    assert count == RowCount(questions.AGE)
     spread, root, average = outline.formulas
     assert isinstance(spread, Spread)
     assert isinstance(root, Spread)
@@ -108,34 +90,39 @@ def test_variance_and_avg_share_the_total_and_the_middle() -> None:
 
 
 def test_squares_have_half_of_the_bits() -> None:
-    wide = Measure(Kind.VARIANCE, COST, COST.range)
+    wide = Measure(Kind.VARIANCE, questions.COST, questions.COST.range)
     _, square, _ = statistics(outlined(wide))
     assert isinstance(square, Total)
     assert max(abs(square.low), abs(square.high)) <= 2**15
 
 
 def test_all_rows_and_rows_with_a_value_are_counted_apart() -> None:
-    assert statistics(outlined(COUNT, Measure(Kind.COUNT, AGE))) == (RowCount(), RowCount(AGE))
+    assert statistics(outlined(questions.COUNT, Measure(Kind.COUNT, questions.AGE))) == (
+        RowCount(),
+        RowCount(questions.AGE),
+    )
 
 
 def test_what_is_never_missing_is_counted_with_all_rows() -> None:
     zero, one = Literal(0, Type.INTEGER), Literal(1, Type.INTEGER)
     missing = Literal(None, Type.INTEGER)
-    yes = Call("is_null", (AGE,), Type.BOOLEAN)
-    filled = Call("coalesce", (AGE, zero), Type.INTEGER)
+    yes = Call("is_null", (questions.AGE,), Type.BOOLEAN)
+    filled = Call("coalesce", (questions.AGE, zero), Type.INTEGER)
     either = Call("case", (yes, one, filled), Type.INTEGER, between(0, 1))
     never: tuple[Scalar, ...] = (zero, yes, filled, either)
     assert all(map(is_there, never))
     assert not is_there(Call("case", (yes, one, missing), Type.INTEGER))
-    assert not is_there(Call("case", (yes, one, AGE), Type.INTEGER))
-    assert not is_there(Call("coalesce", (AGE, missing), Type.INTEGER))
+    assert not is_there(Call("case", (yes, one, questions.AGE), Type.INTEGER))
+    assert not is_there(Call("coalesce", (questions.AGE, missing), Type.INTEGER))
     assert not is_there(Call("add", (one, one), Type.INTEGER))
-    outline = outlined(COUNT, Measure(Kind.AVG, either, either.range))
+    outline = outlined(questions.COUNT, Measure(Kind.AVG, either, either.range))
     assert [s for s in statistics(outline) if isinstance(s, RowCount)] == [RowCount()]
 
 
 def test_every_kind_has_its_part_and_target() -> None:
-    outline = bound(question(EVERYTHING, DECLARED), catalog())
+    outline = bound(
+        questions.question(questions.EVERYTHING, questions.DECLARED), questions.catalog()
+    )
     kinds = [type(part) for part in outline.bounded.parts]
     assert kinds == [Cells, Ranks, Votes, Distinct]
     cells, ranks, votes, distinct = outline.bounded.parts
@@ -144,36 +131,43 @@ def test_every_kind_has_its_part_and_target() -> None:
     assert isinstance(votes, Votes)
     assert isinstance(distinct, Distinct)
     expected: dict[Measure, Target] = {
-        MEDIAN: Rank(ranks, Fraction(1, 2), None),
-        LEAST: Rank(ranks, None, 0),
-        MODE: Vote(votes, None),
-        TOP: Vote(votes, 2),
-        DISTINCT: Tally(distinct, 0),
-        COUNT: Tally(cells, 0),
+        questions.MEDIAN: Rank(ranks, Fraction(1, 2), None),
+        questions.LEAST: Rank(ranks, None, 0),
+        questions.MODE: Vote(votes, None),
+        questions.TOP: Vote(votes, 2),
+        questions.DISTINCT: Tally(distinct, 0),
+        questions.COUNT: Tally(cells, 0),
     }
     for measure, target in expected.items():
-        assert released(outline, EVERYTHING.index(measure)) == target
+        assert released(outline, questions.EVERYTHING.index(measure)) == target
 
 
 def test_a_list_is_no_longer_than_its_candidates() -> None:
-    long = replace(TOP, count=50)
+    long = replace(questions.TOP, count=50)
     target = released(outlined(long), 0)
     assert isinstance(target, Vote)
     assert target.many == len(DISEASES)
 
 
 def test_units_are_counted_whenever_keys_are_discovered() -> None:
-    assert statistics(bound(question([MODE], DISCOVERED), catalog())) == (UnitCount(),)
-    both = statistics(bound(question([UNITS, COUNT], DISCOVERED), catalog()))
+    assert statistics(
+        bound(questions.question([questions.MODE], questions.DISCOVERED), questions.catalog())
+    ) == (UnitCount(),)
+    both = statistics(
+        bound(
+            questions.question([questions.UNITS, questions.COUNT], questions.DISCOVERED),
+            questions.catalog(),
+        )
+    )
     assert both == (UnitCount(), RowCount())
 
 
 def test_no_cells_are_asked_for_where_nothing_is_added_up() -> None:
-    assert [type(part) for part in outlined(MODE).bounded.parts] == [Votes]
+    assert [type(part) for part in outlined(questions.MODE).bounded.parts] == [Votes]
 
 
 def test_diagnostics_count_rows_beyond_the_range_and_crowded_units() -> None:
-    outline = outlined(SUM, AVG, COUNT, diagnostics=True)
+    outline = outlined(questions.SUM, questions.AVG, questions.COUNT, diagnostics=True)
     assert isinstance(outline.bounded.parts[-1], Crowded)
     titles = [title for title, _ in outline.diagnostics]
     assert titles == [
@@ -190,7 +184,7 @@ def test_diagnostics_count_rows_beyond_the_range_and_crowded_units() -> None:
 
 def test_diagnostics_look_at_what_was_there_before_a_clamp() -> None:
     low, high = Literal(0.0, Type.REAL), Literal(9.0, Type.REAL)
-    cut = Call("clamp", (COST, low, high), Type.REAL, between(0, 9))
+    cut = Call("clamp", (questions.COST, low, high), Type.REAL, between(0, 9))
     outline = outlined(Measure(Kind.SUM, cut, cut.range), diagnostics=True)
     outside = statistics(outline)[1]
     assert isinstance(outside, RowCount)
@@ -199,15 +193,15 @@ def test_diagnostics_look_at_what_was_there_before_a_clamp() -> None:
 
 def test_rows_that_stand_for_themselves_are_never_crowded() -> None:
     income = Field("f3", Type.REAL, "income", between(0, 10))
-    asked = question([Measure(Kind.SUM, income, income.range)], rows=SURVEY)
-    outline = bound(asked, catalog(), diagnostics=True)
+    asked = questions.question([Measure(Kind.SUM, income, income.range)], rows=questions.SURVEY)
+    outline = bound(asked, questions.catalog(), diagnostics=True)
     assert not any(isinstance(part, Crowded) for part in outline.bounded.parts)
 
 
 def test_an_aggregate_without_a_range_or_candidates_is_refused() -> None:
     with pytest.raises(MissingBound, match="SUM needs public bounds") as bounds:
-        outlined(replace(SUM, range=None))
+        outlined(replace(questions.SUM, range=None))
     assert bounds.value.code == "no_bounds"
     with pytest.raises(MissingBound, match="MODE chooses among public values") as keys:
-        outlined(replace(MODE, domain=None))
+        outlined(replace(questions.MODE, domain=None))
     assert keys.value.code == "no_keys"

@@ -9,6 +9,7 @@ import pytest
 
 from sordino.catalog.model import Catalog
 from sordino.plan.explain import Explanation, explain, graph_of
+from sordino.privacy.budget import Counted
 from sordino.query.tree import (
     Call,
     JoinPublic,
@@ -27,6 +28,7 @@ from tests.plan.unit.questions import (
     AGE,
     AVG,
     COUNT,
+    COUNTED,
     DECLARED,
     DISCOVERED,
     DISEASE,
@@ -80,16 +82,16 @@ def test_a_small_plan_reads_like_this() -> None:
     )
 
 
-@pytest.mark.parametrize("rho", [False, True])
+@pytest.mark.parametrize("counted", COUNTED)
 @pytest.mark.parametrize("key", [DECLARED, DISCOVERED])
-def test_every_release_is_told_and_the_shares_add_up(key: Key, rho: bool) -> None:
-    told = explained(question(EVERYTHING, key), ours=catalog(rho=rho))
+def test_every_release_is_told_and_the_shares_add_up(key: Key, counted: Counted) -> None:
+    told = explained(question(EVERYTHING, key), ours=catalog(counted=counted))
     rows = told.rows()
     assert len(rows) == len(told.plan.releases) + (key is DISCOVERED)
     assert sum(float(row[3]) for row in rows) == pytest.approx(float(told.price.value), rel=0.01)
     assert all(cell for row in rows for cell in row)
     assert len(told.widths()) == len(EVERYTHING)
-    assert ("rho" if rho else "epsilon") in str(told).splitlines()[0]
+    assert counted in str(told).splitlines()[0]
 
 
 def test_discovered_keys_are_told_with_the_units_they_need() -> None:

@@ -13,12 +13,13 @@ from sordino.errors import MissingBound, QueryError, UnknownName
 from sordino.plan.ask import StatedWidth
 from sordino.plan.intervals import expected, is_noisy
 from sordino.plan.plan import Plan
-from sordino.privacy.budget import Budget
+from sordino.privacy.budget import Budget, Counted
 from sordino.query.tree import Measure, Output, PostCall, Query
 from sordino.query.types import Type
 from tests.plan.unit.questions import (
     AVG,
     COUNT,
+    COUNTED,
     DECLARED,
     LEAST,
     MEDIAN,
@@ -44,7 +45,7 @@ def widest(plan: Plan, rows: float | None) -> float:
     return max(expected(plan, o.scalar, rows=rows).half_width or 0.0 for o in outputs)
 
 
-@pytest.mark.parametrize("rho", [False, True])
+@pytest.mark.parametrize("counted", COUNTED)
 @pytest.mark.parametrize(
     ("measures", "within", "limit", "rows"),
     [
@@ -61,9 +62,9 @@ def widest(plan: Plan, rows: float | None) -> float:
     ],
 )
 def test_the_price_found_is_within_and_one_percent_less_is_not(
-    measures: list[Measure], within: Wanted, limit: float, rows: int | None, rho: bool
+    measures: list[Measure], within: Wanted, limit: float, rows: int | None, counted: Counted
 ) -> None:
-    ours, asked = catalog(rho=rho), question(measures, DECLARED)
+    ours, asked = catalog(counted=counted), question(measures, DECLARED)
     plan = plan_within(asked, ours, within, expected_rows=rows)
     assert widest(plan, rows) <= limit
     assert plan.epsilon is not None
@@ -78,9 +79,9 @@ def test_columns_can_be_named_in_any_case() -> None:
     assert 58 < (expected(plan, asked.post.outputs[1].scalar).half_width or 0) <= 60
 
 
-@pytest.mark.parametrize("rho", [False, True])
-def test_shares_are_moved_to_the_columns_that_need_them(rho: bool) -> None:
-    asked, ours = question([COUNT, SUM, AVG], DECLARED), catalog(rho=rho)
+@pytest.mark.parametrize("counted", COUNTED)
+def test_shares_are_moved_to_the_columns_that_need_them(counted: Counted) -> None:
+    asked, ours = question([COUNT, SUM, AVG], DECLARED), catalog(counted=counted)
     wanted = {"count_0": 500, "sum_1": 100_000, "avg_2": 300}
     plan = plan_within(asked, ours, wanted, expected_rows=10_000)
     noisy = asked.post.outputs[1:]

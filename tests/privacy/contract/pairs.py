@@ -11,12 +11,10 @@ import mpmath
 
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
-from sordino.privacy.discrete_laplace import DiscreteLaplace
 from sordino.privacy.gaussian import ContinuousGaussian
-from sordino.privacy.laplace import ContinuousLaplace
+from sordino.privacy.laplace import ContinuousLaplace, DiscreteLaplace
 from sordino.privacy.leaf import Leaf
-from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.response import KaryResponse
+from sordino.privacy.pure import Approximate, KaryResponse, Pure
 from sordino.privacy.subsampled import PoissonSubsampled
 from sordino.privacy.tables import PmfPair
 

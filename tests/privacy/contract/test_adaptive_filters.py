@@ -19,10 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.errors import BudgetExceeded
-from sordino.numbers.rounding import reading
-from sordino.privacy.budget import Budget, Filter
+from sordino.numbers.rational import reading
+from sordino.privacy.budget import Budget, Filter, Odometer
 from sordino.privacy.loss import Loss, single
-from sordino.privacy.odometer import Odometer
 from sordino.privacy.pure import Approximate, Pure
 
 STEPS = 3

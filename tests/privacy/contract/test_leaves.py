@@ -12,9 +12,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import reading
 from sordino.privacy.codec import leaf_from_json, leaf_to_json
-from sordino.privacy.dots import NUDGE, Masses, above, below
+from sordino.privacy.convolve import NUDGE, Masses, above, below
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf
 from tests.privacy.contract import pairs
 from tests.privacy.contract.leaves import LEAVES, LOOSER_DELTA, LOOSER_PROFILE

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sordino.errors import BudgetExceeded
-from sordino.numbers.rounding import reading
-from sordino.privacy.budget import Budget, Filter
+from sordino.numbers.rational import reading
+from sordino.privacy.budget import Budget, Filter, Odometer
 from sordino.privacy.currency import ATTO, NANO, PURE, ZCDP, Currency, one_order
-from sordino.privacy.odometer import Odometer
 from sordino.privacy.pure import Approximate, Pure
 from tests.privacy.unit.stated import Stated
 

@@ -10,26 +10,17 @@ from hypothesis import strategies as st
 from mpmath import binomial, mp
 
 from sordino.theorems import basic, optimal
-from tests.privacy.theorems.reference import (
-    Pair,
-    Real,
-    agrees,
-    both_ways,
-    profile,
-    real,
-    response,
-    together,
-)
+from tests.privacy.theorems import reference
 
 
-def formula(epsilon: float, delta: float, times: int, at: float) -> Real:
+def formula(epsilon: float, delta: float, times: int, at: float) -> reference.Real:
     """The theorem as it is printed."""
-    e, x = real(epsilon), real(at)
+    e, x = reference.real(epsilon), reference.real(at)
     terms = (
         binomial(times, lies) * max(mp.exp((times - lies) * e) - mp.exp(x + lies * e), mp.mpf(0))
         for lies in range(times + 1)
     )
-    return 1 - (1 - real(delta)) ** times * (1 - sum(terms) / (1 + mp.exp(e)) ** times)
+    return 1 - (1 - reference.real(delta)) ** times * (1 - sum(terms) / (1 + mp.exp(e)) ** times)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +39,7 @@ def test_delta_has_the_known_values(
     found = optimal(epsilon=epsilon, delta=delta, times=times, at_epsilon=at)
     assert found.epsilon == at
     assert found.delta == pytest.approx(expected, rel=1e-14)
-    assert agrees(found.delta, formula(epsilon, delta, times, at), 15)
+    assert reference.agrees(found.delta, formula(epsilon, delta, times, at), 15)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +56,8 @@ def test_epsilon_has_the_known_values(
 ) -> None:
     found = optimal(epsilon=epsilon, times=times, at_delta=delta)
     assert found.epsilon == pytest.approx(expected, rel=1e-14)
-    assert formula(epsilon, 0, times, found.epsilon) <= real(delta)
-    assert formula(epsilon, 0, times, found.epsilon * (1 - 1e-15)) > real(delta)
+    assert formula(epsilon, 0, times, found.epsilon) <= reference.real(delta)
+    assert formula(epsilon, 0, times, found.epsilon * (1 - 1e-15)) > reference.real(delta)
 
 
 EPSILONS = st.floats(1e-4, 6)
@@ -80,7 +71,11 @@ def test_delta_is_that_of_all_combinations_of_answers(
 ) -> None:
     at = epsilon * times * share
     found = optimal(epsilon=epsilon, delta=delta, times=times, at_epsilon=at).delta
-    assert agrees(found, both_ways(together([response(epsilon, delta)] * times), at), 14)
+    assert reference.agrees(
+        found,
+        reference.both_ways(reference.together([reference.response(epsilon, delta)] * times), at),
+        14,
+    )
 
 
 @settings(deadline=None, max_examples=50)
@@ -88,11 +83,13 @@ def test_delta_is_that_of_all_combinations_of_answers(
 def test_a_second_question_chosen_after_the_first_answer_gains_nothing(
     biases: list[float], epsilon: float, share: float
 ) -> None:
-    def question(three: list[float]) -> Pair:
+    def question(three: list[float]) -> reference.Pair:
         """Some question with two answers whose loss is at most epsilon."""
-        low, tilt, way = map(real, three)
+        low, tilt, way = map(reference.real, three)
         p = low + (1 - low) * mp.mpf("0.001")
-        bound = min(p * mp.exp(real(epsilon)), 1 - (1 - p) * mp.exp(-real(epsilon)))
+        bound = min(
+            p * mp.exp(reference.real(epsilon)), 1 - (1 - p) * mp.exp(-reference.real(epsilon))
+        )
         q = p + (bound - p) * tilt
         return [(q, p), (1 - q, 1 - p)] if way < 0.5 else [(p, q), (1 - p, 1 - q)]
 
@@ -100,7 +97,9 @@ def test_a_second_question_chosen_after_the_first_answer_gains_nothing(
     after = [question(biases[3:6]), question(biases[6:])]
     pair = [(p * r, q * s) for (p, q), second in zip(first, after, strict=True) for r, s in second]
     at = 2 * epsilon * share
-    assert both_ways(pair, at) <= real(optimal(epsilon=epsilon, times=2, at_epsilon=at).delta)
+    assert reference.both_ways(pair, at) <= reference.real(
+        optimal(epsilon=epsilon, times=2, at_epsilon=at).delta
+    )
 
 
 @settings(deadline=None, max_examples=40)
@@ -112,7 +111,7 @@ def test_adding_never_gives_less(epsilon: float, delta: float, times: int, share
         assert optimal(epsilon=epsilon, delta=delta, times=times, at_delta=target)[0] <= sum_[0]
     at = sum_.epsilon * share
     found = optimal(epsilon=epsilon, delta=delta, times=times, at_epsilon=at).delta
-    assert agrees(found, formula(epsilon, delta, times, at), 13)
+    assert reference.agrees(found, formula(epsilon, delta, times, at), 13)
 
 
 @settings(deadline=None, max_examples=40)
@@ -151,9 +150,9 @@ def test_epsilon_is_the_least_that_fits(
 ) -> None:
     target = 1 - (1 - room) * (1 - delta) ** times
     found = optimal(epsilon=epsilon, delta=delta, times=times, at_delta=target).epsilon
-    assert formula(epsilon, delta, times, found) <= real(target)
+    assert formula(epsilon, delta, times, found) <= reference.real(target)
     if found > 1e-12:
-        assert formula(epsilon, delta, times, found * (1 - 1e-14)) > real(target)
+        assert formula(epsilon, delta, times, found * (1 - 1e-14)) > reference.real(target)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-4, 0.3, 5, 50])
@@ -187,5 +186,5 @@ def test_steps_that_can_only_fail_cost_no_epsilon() -> None:
 
 
 def test_one_step_has_the_profile_of_randomized_response() -> None:
-    exact = profile(response(1.5), 0.5)
-    assert agrees(optimal(epsilon=1.5, times=1, at_epsilon=0.5).delta, exact, 15)
+    exact = reference.profile(reference.response(1.5), 0.5)
+    assert reference.agrees(optimal(epsilon=1.5, times=1, at_epsilon=0.5).delta, exact, 15)

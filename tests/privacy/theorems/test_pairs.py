@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp
 
-from sordino.numbers.rounding import up_as_printed
+from sordino.numbers.rational import up_as_printed
 from sordino.privacy import losses
 from sordino.theorems import (
     approximate_max_divergence,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sordino.privacy import ContinuousGaussian
-from sordino.privacy.amplification import (
+from sordino.privacy.pure import Pure
+from sordino.privacy.subsampled import (
     amplified,
     backward_delta,
     base_epsilons,
@@ -16,7 +17,6 @@ from sordino.privacy.amplification import (
     log_moment,
     sampled_loss,
 )
-from sordino.privacy.pure import Pure
 
 GAUSSIAN = ContinuousGaussian(variance=Fraction(1), squared_sensitivity=Fraction(1))
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.privacy.blankets import (
+from sordino.privacy.shuffled import (
     ALL_LISTED,
     _cut,
     _listed,

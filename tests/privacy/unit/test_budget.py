@@ -14,7 +14,7 @@ import pytest
 
 from sordino import errors
 from sordino.errors import BudgetError, BudgetExceeded
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import reading
 from sordino.privacy.budget import Budget, Filter
 from sordino.privacy.concentrated import Concentrated
 from sordino.privacy.currency import ATTO, NANO, PURE, ZCDP, Price, one_order

@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import reading
+from sordino.privacy.concentrated import epsilon_from_renyi, epsilon_from_rho
 from sordino.privacy.currency import NANO, PURE, ZCDP, Currency, Price, one_order
-from sordino.privacy.zcdp import epsilon_from_renyi, epsilon_from_rho
 from tests.privacy.unit.stated import Stated, concentrated, pure
 
 

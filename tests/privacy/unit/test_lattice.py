@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 
 from sordino.privacy import DiscreteGaussian, DiscreteLaplace
-from sordino.privacy.lattice import fine_deltas, listed_deltas, scalar_deltas, wide_deltas
+from sordino.privacy.lattice import (
+    fine_delta,
+    fine_deltas,
+    listed_delta,
+    listed_deltas,
+    scalar_deltas,
+    wide_delta,
+    wide_deltas,
+)
 from sordino.privacy.leaf import PROFILE_ERROR
-from sordino.privacy.vectors import fine_delta, listed_delta, wide_delta
 
 
 def summed(variance: Fraction, shift: int, epsilon: float) -> mpmath.mpf:

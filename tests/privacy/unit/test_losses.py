@@ -15,8 +15,7 @@ from sordino.privacy.concentrated import Concentrated
 from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.loss import Loss
-from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.response import KaryResponse
+from sordino.privacy.pure import Approximate, KaryResponse, Pure
 from sordino.privacy.subsampled import FixedSizeSubsampled, PoissonSubsampled
 from sordino.privacy.tables import PmfPair
 

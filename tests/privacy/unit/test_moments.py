@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.privacy.amplification import tabulate, weighted
 from sordino.privacy.laplace import ContinuousLaplace
 from sordino.privacy.leaf import Leaf
-from sordino.privacy.pure import Pure
-from sordino.privacy.response import KaryResponse
+from sordino.privacy.pure import KaryResponse, Pure
+from sordino.privacy.subsampled import tabulate, weighted
 
 LOSSES: list[Leaf] = [
     Pure(epsilon=Fraction(1)),

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sordino.privacy import ContinuousGaussian
+from sordino.privacy.gaussian import any_lattice_deltas, normal_deltas, normal_reach
+from sordino.privacy.lattice import _any_spacing, scalar_delta
 from sordino.privacy.leaf import PROFILE_ERROR
-from sordino.privacy.normal_profiles import any_lattice_deltas, normal_deltas, normal_reach
-from sordino.privacy.vectors import _any_spacing, scalar_delta
 
 
 @pytest.mark.parametrize(

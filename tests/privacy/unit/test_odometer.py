@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sordino.privacy.odometer import Odometer
+from sordino.privacy.budget import Odometer
+from sordino.privacy.concentrated import epsilon_from_rho
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.zcdp import epsilon_from_rho
 from tests.privacy.unit.stated import Stated, concentrated, pure
 
 MILLIONTH = Fraction(1, 10**6)

@@ -8,11 +8,10 @@ import pytest
 
 from sordino.privacy import losses
 from sordino.privacy.bounded_range import BoundedRange
+from sordino.privacy.convolve import Masses, above, below
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
-from sordino.privacy.discrete_laplace import DiscreteLaplace
-from sordino.privacy.dots import Masses, above, below
 from sordino.privacy.gaussian import ContinuousGaussian
-from sordino.privacy.laplace import ContinuousLaplace
+from sordino.privacy.laplace import ContinuousLaplace, DiscreteLaplace
 from sordino.privacy.leaf import Leaf
 from sordino.privacy.pld import Bracket, Pld
 from sordino.privacy.pure import Approximate, Pure

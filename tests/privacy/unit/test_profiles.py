@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sordino.numbers.balls import ball
-from sordino.privacy.profiles import (
+from sordino.privacy.leaf import (
     both_signs,
     crossing,
     inverse,

@@ -5,8 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from sordino.privacy.pure import Pure
-from sordino.privacy.response import KaryResponse
+from sordino.privacy.pure import KaryResponse, Pure
 
 
 def response(epsilon: str, categories: int) -> KaryResponse:

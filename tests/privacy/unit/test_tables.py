@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.privacy.pure import Pure
-from sordino.privacy.response import KaryResponse
+from sordino.privacy.pure import KaryResponse, Pure
 from sordino.privacy.tables import PmfPair
 from tests.privacy.contract import pairs
 from tests.privacy.contract.leaves import BOUNDLESS, LOPSIDED, pmf

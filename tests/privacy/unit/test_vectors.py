@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from flint import ctx
 
-from sordino.privacy.vectors import (
+from sordino.privacy.lattice import (
     _residues,
     _unevenness,
     fine_delta,

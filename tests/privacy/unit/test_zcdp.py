@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from sordino.privacy import ContinuousGaussian
-from sordino.privacy.zcdp import delta_from_rho
+from sordino.privacy.concentrated import delta_from_rho
 
 
 @pytest.mark.parametrize(

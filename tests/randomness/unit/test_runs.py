@@ -12,7 +12,7 @@ import pytest
 from mpmath import mp, mpf
 
 from sordino.randomness.entropy import Bits
-from sordino.randomness.repetitions import draw_geometric, draw_negative_binomial, draw_poisson
+from sordino.randomness.samplers import draw_geometric, draw_negative_binomial, draw_poisson
 from tests.support.seeded import SeededBits
 from tests.support.tape import Words
 

@@ -6,15 +6,17 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.randomness.laws import (
+from sordino.randomness.tables import (
     Digit,
     Gaussian,
     Geometric,
     Law,
+    LazyUniform,
+    Scratch,
     SignedGeometric,
     SignedHalfGaussian,
+    Table,
 )
-from sordino.randomness.tables import LazyUniform, Scratch, Table
 from tests.support.tape import TapeEnded, Words
 
 mpmath.mp.prec = 400

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sordino.randomness import tuples
-from sordino.randomness.tuples import Slot, Slots, draw_tuple
+from sordino.randomness import race
+from sordino.randomness.race import Slot, Slots, draw_tuple
 from tests.support.seeded import SeededBits
 from tests.support.tape import Words
 
@@ -116,7 +116,7 @@ def test_many_candidates_and_places_are_drawn_in_one_go() -> None:
 
 
 def test_too_many_slots_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuples, "MOST_SLOTS", 10)
+    monkeypatch.setattr(race, "MOST_SLOTS", 10)
     with pytest.raises(ValueError, match="choose one after the other"):
         Slots(np.arange(6), 2)
     with pytest.raises(ValueError, match="choose a smaller k"):

@@ -25,24 +25,12 @@ from sordino.plan.plan import (
 )
 from sordino.privacy import losses
 from sordino.privacy.currency import PURE, Price
-from sordino.query.tree import (
-    Field,
-    Key,
-    KeyRef,
-    Kind,
-    Measure,
-    MeasureRef,
-    Output,
-    Post,
-    PostScalar,
-    Query,
-    Scan,
-)
+from sordino.query import tree
 from sordino.query.types import Range, Type, Value
 
-DISEASE = Field("f0", Type.TEXT, "disease")
-COST = Field("f1", Type.REAL, "cost")
-AGE = Field("f2", Type.INTEGER, "age")
+DISEASE = tree.Field("f0", Type.TEXT, "disease")
+COST = tree.Field("f1", Type.REAL, "cost")
+AGE = tree.Field("f2", Type.INTEGER, "age")
 WIDE = Range(Fraction(0), Fraction(120))
 CONFIDENCE = Fraction(95, 100)
 ALONE = Shares(rows=1, alone=True)
@@ -61,16 +49,21 @@ RECEIPT = Receipt(
 )
 
 
-def key(*domain: Value, title: str = "disease", other: Value = None, type: Type = Type.TEXT) -> Key:  # noqa: A002
-    scalar = Field(f"k_{title}", type, title)
-    return Key(scalar, title, tuple(domain) or None, other)
+def key(
+    *domain: Value,
+    title: str = "disease",
+    other: Value = None,
+    type: Type = Type.TEXT,  # noqa: A002
+) -> tree.Key:
+    scalar = tree.Field(f"k_{title}", type, title)
+    return tree.Key(scalar, title, tuple(domain) or None, other)
 
 
 def make(
     *,
-    keys: tuple[Key, ...] = (),
-    measures: tuple[Measure, ...] = (Measure(Kind.COUNT),),
-    outputs: tuple[Output, ...] | None = None,
+    keys: tuple[tree.Key, ...] = (),
+    measures: tuple[tree.Measure, ...] = (tree.Measure(tree.Kind.COUNT),),
+    outputs: tuple[tree.Output, ...] | None = None,
     parts: tuple[Part, ...] = (ROWS,),
     releases: tuple[Release, ...] | None = None,
     formulas: tuple[Formula, ...] = (Direct(0),),
@@ -82,14 +75,16 @@ def make(
     """Return a plan: by default, how many rows each group has, with noise of scale 2."""
     if outputs is None:
         outputs = (
-            *(Output(k.title, KeyRef(i, k.type)) for i, k in enumerate(keys)),
-            *(Output(f"m{i}", MeasureRef(i, _type(m))) for i, m in enumerate(measures)),
+            *(tree.Output(k.title, tree.KeyRef(i, k.type)) for i, k in enumerate(keys)),
+            *(tree.Output(f"m{i}", tree.MeasureRef(i, _type(m))) for i, m in enumerate(measures)),
         )
     if releases is None:
         releases = (added(0),)
     first: Any = parts[0]  # of which a column is meant, unless another part is named
     releases = tuple(r if r.part in parts else replace(r, part=first) for r in releases)
-    query = Query(Scan("visits", ()), keys, measures, Post(outputs, **post), "SELECT ...")
+    query = tree.Query(
+        tree.Scan("visits", ()), keys, measures, tree.Post(outputs, **post), "SELECT ..."
+    )
     return Plan(
         query=query,
         bounded=Bounded(query.rows, keys, shares, parts),
@@ -114,10 +109,10 @@ def sealed(*tables: dict[str, Any] | pa.Table) -> Sealed[tuple[pa.Table, ...]]:
     return Sealed(tuple(pa.table(t) if isinstance(t, dict) else t for t in tables))
 
 
-def titled(plan: Plan, scalar: PostScalar, title: str = "x") -> Plan:
+def titled(plan: Plan, scalar: tree.PostScalar, title: str = "x") -> Plan:
     """Return the plan with one more output."""
     post = plan.query.post
-    outputs = (*post.outputs, Output(title, scalar))
+    outputs = (*post.outputs, tree.Output(title, scalar))
     query = replace(plan.query, post=replace(post, outputs=outputs))
     return replace(plan, query=query)
 
@@ -126,9 +121,9 @@ def statistics(*found: Statistic) -> tuple[Part, ...]:
     return (Cells(found),)
 
 
-def _type(measure: Measure) -> Type:
-    if measure.kind in (Kind.COUNT, Kind.COUNT_UNITS, Kind.COUNT_DISTINCT):
+def _type(measure: tree.Measure) -> Type:
+    if measure.kind in (tree.Kind.COUNT, tree.Kind.COUNT_UNITS, tree.Kind.COUNT_DISTINCT):
         return Type.INTEGER
-    if measure.kind in (Kind.MODE, Kind.TOP):
+    if measure.kind in (tree.Kind.MODE, tree.Kind.TOP):
         return Type.TEXT
     return Type.REAL

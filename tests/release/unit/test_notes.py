@@ -5,16 +5,7 @@ from fractions import Fraction
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.plan.aggregates import Direct, Mean
 from sordino.plan.plan import Cells, Plan, Ranked, Ranks, RowCount, Shares, Total, UnitCount
-from sordino.query.tree import (
-    Call,
-    KeyRef,
-    Kind,
-    Literal,
-    Measure,
-    MeasureRef,
-    Ordered,
-    PostCall,
-)
+from sordino.query import tree
 from sordino.query.types import Range, Type
 from sordino.release import Options, release
 from tests.release.unit.plans import AGE, COST, RECEIPT, WIDE, added, key, make, sealed
@@ -45,7 +36,7 @@ def test_limits_are_named_as_not_covered() -> None:
 def test_limits_that_do_not_matter_are_not_named() -> None:
     units = make(
         keys=(key("a", "b"),),
-        measures=(Measure(Kind.COUNT_UNITS),),
+        measures=(tree.Measure(tree.Kind.COUNT_UNITS),),
         parts=(Cells((UnitCount(),)),),
         shares=Shares(rows=4, groups=2),
     )
@@ -55,7 +46,7 @@ def test_limits_that_do_not_matter_are_not_named() -> None:
 def average(exponent: int) -> Plan:
     """Return a plan with noise of the half-width 6 on a total of costs."""
     return make(
-        measures=(Measure(Kind.AVG, COST, PRICES),),
+        measures=(tree.Measure(tree.Kind.AVG, COST, PRICES),),
         parts=(Cells((RowCount(), Total(COST, 0, 5000 * 2**-exponent, exponent))),),
         releases=(added(0), added(1)),
         formulas=(Mean(1, 0, Fraction(0), Fraction(0), Fraction(5000)),),
@@ -73,12 +64,12 @@ def test_rounding_that_nobody_could_see_is_not_worth_a_note() -> None:
 
 
 def test_an_expression_is_written_out_and_a_long_one_has_the_title_of_its_column() -> None:
-    twice = Call("mul", (COST, Literal(2, Type.INTEGER)), Type.REAL)
+    twice = tree.Call("mul", (COST, tree.Literal(2, Type.INTEGER)), Type.REAL)
     many = twice
     for _ in range(10):
-        many = Call("add", (many, COST), Type.REAL)
+        many = tree.Call("add", (many, COST), Type.REAL)
     parts = (Cells((Total(twice, 0, 10, 0), Total(many, 0, 10, 0))),)
-    measures = tuple(Measure(Kind.SUM, x, PRICES) for x in (twice, many))
+    measures = tuple(tree.Measure(tree.Kind.SUM, x, PRICES) for x in (twice, many))
     releases, formulas = (added(0), added(1)), (Direct(0), Direct(1))
     plan = make(measures=measures, parts=parts, releases=releases, formulas=formulas)
     found = notes(plan, {"s0": [5], "s1": [100]})
@@ -104,9 +95,12 @@ def test_declared_keys_say_that_others_are_left_out_unless_they_have_a_group() -
 
 
 def test_rows_are_kept_by_noise_only_where_noisy_values_choose_them() -> None:
-    by_key, by_count = Ordered(KeyRef(0, Type.TEXT)), Ordered(MeasureRef(0, Type.INTEGER))
-    condition = PostCall(
-        "gt", (MeasureRef(0, Type.INTEGER), Literal(0, Type.INTEGER)), Type.BOOLEAN
+    by_key, by_count = (
+        tree.Ordered(tree.KeyRef(0, Type.TEXT)),
+        tree.Ordered(tree.MeasureRef(0, Type.INTEGER)),
+    )
+    condition = tree.PostCall(
+        "gt", (tree.MeasureRef(0, Type.INTEGER), tree.Literal(0, Type.INTEGER)), Type.BOOLEAN
     )
     words, keys = "rows are kept by their noisy values", (key("a", "b"),)
     assert words in notes(make(keys=keys, order=(by_count,), limit=1))
@@ -119,7 +113,7 @@ def test_rows_are_kept_by_noise_only_where_noisy_values_choose_them() -> None:
 def test_an_extreme_is_said_to_be_a_quantile() -> None:
     ages = Ranks(AGE, 0, 120, 0)
     plan = make(
-        measures=(Measure(Kind.MAX, AGE, WIDE),),
+        measures=(tree.Measure(tree.Kind.MAX, AGE, WIDE),),
         parts=(ages,),
         releases=(Ranked(ages, 0, None, 1, Fraction(1), Fraction(1), 1),),
         formulas=(Direct(0),),

@@ -91,9 +91,13 @@ FAILURES = ("the engine failed", "preparing failed")
 
 @pytest.fixture(scope="module")
 def sites() -> Iterator[list[Site]]:
-    """The lab in both currencies, with few limits and with all of them."""
+    """The lab in all currencies, with few limits and with all of them."""
     cut = Limits(rows=3, groups=2, rows_per_group=2)
-    schemas = [lab_schema(), lab_schema(rho=True, limits=cut), lab_schema(limits=Limits(rows=7))]
+    schemas = [
+        lab_schema(),
+        lab_schema(counted="rho", limits=cut),
+        lab_schema(limits=Limits(rows=7)),
+    ]
     made = [Site(dice(1), lab_world(schema)) for schema in schemas]
     yield made
     for site in made:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.mechanisms.additive import from_grid, to_grid
-from sordino.numbers.rational import positive, written
-from sordino.numbers.rounding import down, reading, up, up_as_printed
+from sordino.numbers.rational import down, positive, reading, up, up_as_printed, written
 
 typed = st.floats(min_value=1e-130, max_value=1e130)
 fractions = st.fractions(min_value=-(10**40), max_value=10**40)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where rows of a question come from, and how much each of them counts, as SQL."""
+"""Private rows as steps of a statement, and how much each of them counts, as whole numbers.
+
+The unit of every row goes with it, in a column ``u``.
+"""
 
 from __future__ import annotations
 

@@ -2,14 +2,12 @@
 """Choosing among candidates by private scores."""
 
 from sordino.mechanisms.choose.above_threshold import AboveThreshold
-from sordino.mechanisms.choose.choosing import choose
+from sordino.mechanisms.choose.choosing import Generalised, choose
 from sordino.mechanisms.choose.continuous import choose_in
 from sordino.mechanisms.choose.domains import Integers, Product, Strings
-from sordino.mechanisms.choose.exponential import Exponential
-from sordino.mechanisms.choose.generalised import Generalised
+from sordino.mechanisms.choose.exponential import Exponential, PermuteAndFlip
 from sordino.mechanisms.choose.interval import Interval, Line
 from sordino.mechanisms.choose.noisy_max import NoisyMax
-from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.choose.price import best_price, price_accuracy, revenues
 from sordino.mechanisms.choose.private_candidates import BestOf, best_of
 from sordino.mechanisms.choose.quantiles.quantiles import Quantiles, median, quantiles

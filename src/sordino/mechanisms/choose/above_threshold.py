@@ -29,8 +29,8 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability,
+    up,
 )
-from sordino.numbers.rounding import up
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
 from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_laplace

@@ -19,13 +19,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.additive import exponent_for, to_grid
-from sordino.mechanisms.choose import accuracy as bounds
-from sordino.mechanisms.choose.accuracy import Accuracy, Question
-from sordino.mechanisms.choose.exponential import Exponential
-from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
+from sordino.mechanisms.choose.candidates import score_block
+from sordino.mechanisms.choose.exponential import Exponential, PermuteAndFlip
 from sordino.mechanisms.choose.scores import read_row
-from sordino.mechanisms.choose.stream import score_block
-from sordino.mechanisms.choose.terms import Choice, Terms
+from sordino.mechanisms.choose.terms import (
+    ANY,
+    Accuracy,
+    Choice,
+    Question,
+    Terms,
+    by_laplace,
+    least_price,
+)
 from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
 from sordino.numbers.columns import kinds_of
@@ -36,8 +41,8 @@ from sordino.numbers.rational import (
     confidence_level,
     positive,
     positive_whole,
+    up,
 )
-from sordino.numbers.rounding import up
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
@@ -415,7 +420,7 @@ class NoisyMax(Choice):
         gap = laplace_gap(noise=self._drawn, candidates=candidates, confidence=confidence)
         step = 0 if self._drawn.whole else Fraction(2) ** self._drawn.exponent
         scale = self._drawn.scale * Fraction(2) ** self._drawn.exponent
-        return bounds.by_laplace(question, scale, Fraction(step), Fraction(gap))
+        return by_laplace(question, scale, Fraction(step), Fraction(gap))
 
     @classmethod
     def within(
@@ -434,10 +439,10 @@ class NoisyMax(Choice):
         one = cls(sensitivity=sensitivity, epsilon=1, noise=noise, monotone=monotone, spread=spread)
         if not isinstance(one._drawn, MaxNoise):
             flips = isinstance(one._drawn, PermuteAndFlip)
-            return bounds.least_price(question, gap, sensitivity, monotone, spread, flips=flips)
+            return least_price(question, gap, sensitivity, monotone, spread, flips=flips)
 
         if question.candidates == 1:
-            raise ValueError(bounds.ANY)
+            raise ValueError(ANY)
         if one._drawn.whole:  # whole scores that are less than 1/2 apart are equal
             behind = Fraction(math.ceil(behind))
 

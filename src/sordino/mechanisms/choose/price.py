@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.choose.accuracy import Accuracy, Question, by_flips
 from sordino.mechanisms.choose.candidates import check_distinct, is_from_data
-from sordino.mechanisms.choose.permute_and_flip import PermuteAndFlip
+from sordino.mechanisms.choose.exponential import PermuteAndFlip
 from sordino.mechanisms.choose.scores import is_table, plain
-from sordino.mechanisms.choose.terms import Terms
+from sordino.mechanisms.choose.terms import Accuracy, Question, Terms, by_flips
 from sordino.numbers.balls import Ball, ball, is_positive
 from sordino.numbers.columns import Door, as_doubles, read_numbers
 from sordino.numbers.rational import (
@@ -29,8 +28,8 @@ from sordino.numbers.rational import (
     is_integer,
     positive,
     positive_whole,
+    up_as_printed,
 )
-from sordino.numbers.rounding import up_as_printed
 
 _SMALLEST_COIN = 256  # bits of how many make one unit of money
 _HALVINGS = 40  # of a gap, to find it by doubles

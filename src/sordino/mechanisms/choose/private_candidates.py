@@ -16,8 +16,15 @@ import numpy as np
 from sordino.mechanisms.choose.scores import exact_score
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, brief, is_integer, positive, probability
-from sordino.numbers.rounding import reading, up_as_printed
+from sordino.numbers.rational import (
+    Number,
+    brief,
+    is_integer,
+    positive,
+    probability,
+    reading,
+    up_as_printed,
+)
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.theorems.arguments import one_of, read_signed
@@ -30,7 +37,7 @@ from sordino.privacy.theorems.selection import (
     repeat_and_select_renyi,
 )
 from sordino.randomness.entropy import system
-from sordino.randomness.repetitions import draw_negative_binomial, draw_poisson
+from sordino.randomness.samplers import draw_negative_binomial, draw_poisson
 
 Distribution: TypeAlias = Literal["geometric", "logarithmic", "negative_binomial", "poisson"]
 

@@ -13,9 +13,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.choose.candidates import read_slate
+from sordino.mechanisms.choose.candidates import Stream, read_slate, score_block
 from sordino.mechanisms.choose.scores import read_flag
-from sordino.mechanisms.choose.stream import Stream, score_block
 from sordino.mechanisms.choose.terms import Choice, Terms
 from sordino.mechanisms.mechanism import fill
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
@@ -30,18 +29,17 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability_or_zero,
+    reading,
     written,
     written_real,
 )
-from sordino.numbers.rounding import reading
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.calibrate import least_double
 from sordino.privacy.fit import calibrate
 from sordino.privacy.leaf import RELATIONS
 from sordino.privacy.loss import Loss, single
 from sordino.randomness.entropy import system
-from sordino.randomness.race import Race
-from sordino.randomness.tuples import draw_tuple
+from sordino.randomness.race import Race, draw_tuple
 
 Relation: TypeAlias = Literal["add_remove", "replace_one"]
 Votes: TypeAlias = Literal["one", "many"]

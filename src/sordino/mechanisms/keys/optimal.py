@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sordino.numbers.balls import Ball, ball, ceiling, enclose, is_positive, round_up
 from sordino.numbers.normal import mean_size, second_moment, tail, total
-from sordino.numbers.rounding import up_as_printed
+from sordino.numbers.rational import up_as_printed
 from sordino.privacy.calibrate import least
 from sordino.randomness.coins import FILTER_MARGIN, fresh_words
 from sordino.randomness.entropy import Bits

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Smooth sensitivity: noise as wide as the data at hand need it, and no leak from its width."""
 
-from sordino.mechanisms.smooth.mechanism import Smooth
 from sordino.mechanisms.smooth.noise import (
     CauchyNoise,
     LaplaceNoise,
@@ -10,6 +9,7 @@ from sordino.mechanisms.smooth.noise import (
     StudentNoise,
 )
 from sordino.mechanisms.smooth.statistics import (
+    Smooth,
     cluster_radii,
     custom,
     maximum,

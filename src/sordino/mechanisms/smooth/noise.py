@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, pi, round_up
-from sordino.numbers.rational import Integer, Number, brief, positive, positive_whole
-from sordino.numbers.rounding import up_as_printed
+from sordino.numbers.rational import Integer, Number, brief, positive, positive_whole, up_as_printed
 from sordino.privacy.calibrate import least_double
 
 _LARGEST_QUANTILE = 2.0**1000

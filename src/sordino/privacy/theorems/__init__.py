@@ -8,7 +8,13 @@ from sordino.privacy.theorems.composition import (
     azuma,
     azuma_threshold,
     basic,
+    group,
+    group_rho,
+    parallel,
+    parallel_rho,
     postprocessing,
+    replace_from_add_remove,
+    replace_from_add_remove_rho,
 )
 from sordino.privacy.theorems.conversions import (
     pure_to_chi_squared,
@@ -22,14 +28,6 @@ from sordino.privacy.theorems.conversions import (
     subsampled,
 )
 from sordino.privacy.theorems.explain import Row, compare
-from sordino.privacy.theorems.groups import (
-    group,
-    group_rho,
-    parallel,
-    parallel_rho,
-    replace_from_add_remove,
-    replace_from_add_remove_rho,
-)
 from sordino.privacy.theorems.laws import (
     CloseLaw,
     ClosePair,

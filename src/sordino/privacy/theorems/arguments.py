@@ -16,8 +16,8 @@ from sordino.numbers.rational import (
     positive_whole,
     probability,
     probability_or_zero,
+    up_as_printed,
 )
-from sordino.numbers.rounding import up_as_printed
 
 Loss: TypeAlias = tuple[Fraction, Fraction]
 T = TypeVar("T")

@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, positive
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import Number, positive, reading
 from sordino.privacy.orders import Curve, ask, best_order, delta_value, epsilon_value
 from sordino.privacy.theorems.arguments import EpsilonDelta, one_of, pair, read_amount, read_delta
 
@@ -60,12 +59,7 @@ def rho_to_epsilon(*, rho: Number, delta: Number) -> float:
     >>> rho_to_epsilon(rho=0.1, delta=1e-6)
     2.141938928385474
 
-    Guarantee:
-        Neighbours: those of the rho that came in.
-        Loss: (epsilon, delta)-private.
-        Numerics: every order gives a valid bound; a nearly best one is chosen with doubles, and
-            its bound is rounded up from a certified ball.
-        Proof: docs/proofs/composition.md, theorem 10 (Canonne, Kamath, Steinke 2020).
+    Guarantee: as for ``rho_to_delta``.
     """
     spent, target = read_amount("rho", rho), read_delta("delta", delta)
     if spent == 0:

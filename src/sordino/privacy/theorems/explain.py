@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sordino.numbers.balls import round_up
-from sordino.numbers.rational import Number, probability
-from sordino.numbers.rounding import reading, up_as_printed
+from sordino.numbers.rational import Number, probability, reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.bounds import by_responses, by_sums, few_enough, set_aside
-from sordino.privacy.failures import Failures
 from sordino.privacy.loss import Loss, compose
 from sordino.privacy.pld import Bracket
+from sordino.privacy.repeated import Failures
 from sordino.privacy.theorems.arguments import read_amount, read_delta, read_times, rounded
 from sordino.privacy.theorems.composition import DRIFTS, Drift, advanced
 from sordino.privacy.theorems.conversions import pure_to_rho, renyi_to_epsilon, rho_to_epsilon

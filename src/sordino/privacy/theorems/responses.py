@@ -21,11 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number
-from sordino.numbers.rounding import reading, up
+from sordino.numbers.rational import Number, reading, up
 from sordino.privacy.calibrate import least_epsilon_up_to
-from sordino.privacy.failures import Failures
-from sordino.privacy.repeated import exact_profile, repeated_delta, repeated_epsilon, subset_sums
+from sordino.privacy.repeated import (
+    Failures,
+    exact_profile,
+    repeated_delta,
+    repeated_epsilon,
+    subset_sums,
+)
 from sordino.privacy.theorems.arguments import (
     EpsilonDelta,
     exactly_one,

@@ -14,8 +14,7 @@ from fractions import Fraction
 from typing import Literal
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, positive, positive_whole, probability
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import Number, positive, positive_whole, probability, reading
 from sordino.privacy.orders import Curve, ask
 from sordino.privacy.theorems.arguments import one_of, read_amount, read_signed, rounded
 from sordino.privacy.theorems.conversions import renyi_to_delta

@@ -4,7 +4,6 @@
 import copy
 import math
 import pickle
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +18,7 @@ from sordino.mechanisms.choose.above_threshold import (
     _best_split,
     shift_on_grid,
 )
+from tests.mechanisms.unit.choose.given import Given
 from tests.mechanisms.unit.choose.sparse import (
     at_least,
     chance,
@@ -63,13 +63,10 @@ def test_runs_follow_their_law(whole: bool) -> None:
     assert statistic < 41  # 6 degrees of freedom: exceeded with probability 3e-7
 
 
-class Given:
-    """A sampler of chosen numbers, some of which do not fit 64 bits."""
+class OneByOne(Given):
+    """Numbers that are asked for singly too; never many at once."""
 
     nbytes = 0
-
-    def __init__(self, *numbers: int) -> None:
-        self._numbers = list(numbers)
 
     def one(self) -> int:
         return self._numbers.pop(0)
@@ -77,20 +74,10 @@ class Given:
     def many(self, size: int) -> Any:
         raise NotImplementedError
 
-    def fill(self, out: Any) -> Iterator[Any]:
-        beyond = {}
-        for place in range(out.size):
-            number = self._numbers.pop(0)
-            fits = -(2**63) <= number < 2**63
-            out[place] = number if fits else 0
-            if not fits:
-                beyond[place] = number
-        yield 0, out, beyond
-
 
 def started(m: AboveThreshold, limit: int, *noise: int) -> AboveThresholdRun:
     run = m.start()
-    run._limit, run._noise = limit, Given(*noise)
+    run._limit, run._noise = limit, OneByOne(*noise)
     return run
 
 

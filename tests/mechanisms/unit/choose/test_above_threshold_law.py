@@ -8,24 +8,16 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose.above_threshold import AboveThreshold
-from tests.mechanisms.unit.choose.sparse import (
-    Pattern,
-    at_least,
-    chance,
-    noise_range,
-    patterns,
-    pmf,
-    rates,
-)
+from tests.mechanisms.unit.choose import sparse
 
 SLACK = 1e-11
 
 
 def laws(m: AboveThreshold, length: int, reach: int) -> dict[tuple[int, ...], list[float]]:
-    first, second = rates(m)
-    runs = patterns(length, m.positives)
+    first, second = sparse.rates(m)
+    runs = sparse.patterns(length, m.positives)
     return {
-        queries: [chance(queries, run, first, second) for run in runs]
+        queries: [sparse.chance(queries, run, first, second) for run in runs]
         for queries in product(range(-reach, reach + 1), repeat=length)
     }
 
@@ -68,9 +60,9 @@ def test_no_queries_that_move_one_way_exceed_epsilon_with_monotone_noise(
 
 
 def loss(
-    queries: tuple[int, ...], others: tuple[int, ...], run: Pattern, at: tuple[float, float]
+    queries: tuple[int, ...], others: tuple[int, ...], run: sparse.Pattern, at: tuple[float, float]
 ) -> float:
-    return math.log(chance(queries, run, *at) / chance(others, run, *at))
+    return math.log(sparse.chance(queries, run, *at) / sparse.chance(others, run, *at))
 
 
 @pytest.mark.parametrize("positives", [1, 2, 3])
@@ -81,7 +73,7 @@ def test_long_runs_come_close_to_epsilon_and_stay_below(positives: int) -> None:
             (0,) * (k + positives),
             (1,) * k + (-1,) * positives,
             (False,) * k + (True,) * positives,
-            rates(m),
+            sparse.rates(m),
         )
         for k in (5, 20, 60)
     ]
@@ -92,12 +84,13 @@ def test_long_runs_come_close_to_epsilon_and_stay_below(positives: int) -> None:
 def test_monotone_noise_on_queries_that_move_both_ways_loses_half_as_much_again() -> None:
     m = AboveThreshold(threshold=0, epsilon=1, monotone=True)
     found = [
-        loss((0,) * (k + 1), (1,) * k + (-1,), (False,) * k + (True,), rates(m)) for k in (5, 60)
+        loss((0,) * (k + 1), (1,) * k + (-1,), (False,) * k + (True,), sparse.rates(m))
+        for k in (5, 60)
     ]
     assert found[0] > 1.2
     assert 1.49 < found[1] <= 1.5 + SLACK
     right = AboveThreshold(threshold=0, epsilon=1)
-    assert loss((0,) * 61, (1,) * 60 + (-1,), (False,) * 60 + (True,), rates(right)) <= 1
+    assert loss((0,) * 61, (1,) * 60 + (-1,), (False,) * 60 + (True,), sparse.rates(right)) <= 1
 
 
 @pytest.mark.parametrize(("k", "printed"), [(6, 0.9109959), (20, 0.9999862)])
@@ -105,9 +98,9 @@ def test_fine_noise_has_the_loss_of_noise_on_the_real_line(k: int, printed: floa
     """One step is a hundredth: half of epsilon 1 each, Lap(2) and Lap(4)."""
     fine = 100
     m = AboveThreshold(threshold=0, sensitivity=fine, epsilon=1, split=0.5)
-    assert rates(m) == (1 / (2 * fine), 1 / (4 * fine))
+    assert sparse.rates(m) == (1 / (2 * fine), 1 / (4 * fine))
     run = (False,) * (k - 1) + (True,)
-    found = loss((0,) * k, (fine,) * (k - 1) + (-fine,), run, rates(m))
+    found = loss((0,) * k, (fine,) * (k - 1) + (-fine,), run, sparse.rates(m))
     assert found == pytest.approx(printed, abs=3e-3)
     assert found <= 1
 
@@ -117,11 +110,11 @@ def test_releasing_the_noisy_value_of_the_test_reveals_without_bound() -> None:
     first, second = 0.5, 0.25
 
     def density(queries: tuple[int, ...], shown: int) -> float:
-        r = noise_range(first)
-        total = pmf(r, first) * (r <= shown)
+        r = sparse.noise_range(first)
+        total = sparse.pmf(r, first) * (r <= shown)
         for value in queries[:-1]:
-            total = total * (1 - at_least(r - value, second))
-        return float((total * pmf(np.array([shown - queries[-1]]), second)).sum())
+            total = total * (1 - sparse.at_least(r - value, second))
+        return float((total * sparse.pmf(np.array([shown - queries[-1]]), second)).sum())
 
     found = [
         math.log(density((0,) * k + (1,), 0) / density((1,) * k + (0,), 0)) for k in (1, 10, 40)
@@ -147,8 +140,8 @@ def test_values_without_noise_reveal_everything() -> None:
     """Algorithm 5 of Lyu et al.: noise on the threshold only."""
 
     def chance_of(queries: tuple[int, int]) -> float:
-        r = noise_range(0.5)
-        return float((pmf(r, 0.5) * (queries[0] < r) * (queries[1] >= r)).sum())
+        r = sparse.noise_range(0.5)
+        return float((sparse.pmf(r, 0.5) * (queries[0] < r) * (queries[1] >= r)).sum())
 
     assert chance_of((0, 1)) > 0.1
     assert chance_of((1, 0)) == 0
@@ -167,15 +160,15 @@ def test_answers_without_a_stop_reveal_without_bound() -> None:
 def test_adaptive_questions_cost_no_more() -> None:
     """The second question depends on the first answer: the sum over the noise is the same."""
     m = AboveThreshold(threshold=0, epsilon=1, positives=2)
-    first, second = rates(m)
+    first, second = sparse.rates(m)
     found = 0.0
     for here in product((-1, 0, 1), repeat=3):
         for there in product((-1, 0, 1), repeat=3):
             if max(abs(a - b) for a, b in zip(here, there, strict=True)) > 1:
                 continue
-            for run in patterns(2, 2):
+            for run in sparse.patterns(2, 2):
                 p, q = (
-                    chance((x[0], x[1] if run[0] else x[2]), run, first, second)
+                    sparse.chance((x[0], x[1] if run[0] else x[2]), run, first, second)
                     for x in (here, there)
                 )
                 found = max(found, abs(math.log(p / q)))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose import Exponential, NoisyMax, PermuteAndFlip
-from sordino.mechanisms.choose.accuracy import Accuracy, Question, by_flips, by_weight
+from sordino.mechanisms.choose.terms import Accuracy, Question, by_flips, by_weight
 from tests.mechanisms.unit.choose import universes
 
 Maker = type[Exponential] | type[PermuteAndFlip]

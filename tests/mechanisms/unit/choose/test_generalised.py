@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from sordino.mechanisms.choose import Exponential, Generalised, PermuteAndFlip
-from sordino.mechanisms.choose.generalised import Method
+from sordino.mechanisms.choose.choosing import Method
 from tests.mechanisms.unit.choose.universes import Floats, Pairs, Scores, worst
 from tests.support.frequencies import assert_fits
 from tests.support.seeded import SeededBits

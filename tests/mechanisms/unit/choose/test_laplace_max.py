@@ -2,7 +2,7 @@
 """Report noisy max with discrete Laplace noise: law, privacy, large numbers, accuracy."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -21,6 +21,7 @@ from sordino.mechanisms.choose.noisy_max import (
     laplace_winner,
     spread_on_grid,
 )
+from tests.mechanisms.unit.choose.given import Given
 from tests.support.seeded import SeededBits
 from tests.support.tape import replay
 
@@ -174,25 +175,12 @@ def test_winners_follow_the_probabilities(scores: list[Any], noise: MaxNoise, ki
     assert statistic < 36  # at most 4 degrees of freedom: exceeded with probability 3e-7
 
 
-class Given:
-    """A sampler of chosen numbers, some of which do not fit 64 bits."""
+class AtAnyScale(Given):
+    """Numbers that stand for noise of whatever scale is asked for."""
 
-    def __init__(self, *numbers: int) -> None:
-        self._numbers = list(numbers)
-
-    def __call__(self, scale: Fraction) -> "Given":
+    def __call__(self, scale: Fraction) -> "AtAnyScale":
         assert scale > 0
         return self
-
-    def fill(self, out: Any) -> Iterator[Any]:
-        beyond = {}
-        for place in range(out.size):
-            number = self._numbers.pop(0)
-            fits = -(2**63) <= number < 2**63
-            out[place] = number if fits else 0
-            if not fits:
-                beyond[place] = number
-        yield 0, out, beyond
 
 
 HIGH, LOW = 2**63 - 1, -(2**63)
@@ -219,10 +207,10 @@ def test_large_scores_and_noise_do_not_wrap(
     totals = [a + b for a, b in zip(scores, drawn, strict=True)]
     expected = totals.index(max(totals))
     for given in (np.array(scores), scores, [Fraction(score) for score in scores]):
-        monkeypatch.setattr(laplace_max, "discrete_laplace", Given(*drawn))
+        monkeypatch.setattr(laplace_max, "discrete_laplace", AtAnyScale(*drawn))
         assert laplace_winner(given, noise=whole(1)) == expected
     if min(scores) >= 0:
-        monkeypatch.setattr(laplace_max, "discrete_laplace", Given(*drawn))
+        monkeypatch.setattr(laplace_max, "discrete_laplace", AtAnyScale(*drawn))
         assert laplace_winner(np.array(scores, dtype=np.uint64), noise=whole(1)) == expected
 
 
@@ -246,7 +234,7 @@ def test_doubles_are_compared_as_they_are_on_the_grid(
     noise = laplace_noise(spread=Fraction(2), epsilon=Fraction(1), whole=False)
     totals = [to_grid(Fraction(x), noise.exponent) + n for x, n in zip(scores, drawn, strict=True)]
     for given in (np.array(scores), scores):
-        monkeypatch.setattr(laplace_max, "discrete_laplace", Given(*drawn))
+        monkeypatch.setattr(laplace_max, "discrete_laplace", AtAnyScale(*drawn))
         assert laplace_winner(given, noise=noise) == totals.index(max(totals))
 
 
@@ -255,7 +243,7 @@ def test_differences_that_no_double_holds_are_exact(monkeypatch: pytest.MonkeyPa
     noise = laplace_noise(spread=Fraction(2), epsilon=Fraction(1), whole=False)
     step = float(Fraction(2) ** noise.exponent)
     for drawn, winner in ((2**54 - 1, 0), (2**54 - 2, 1)):
-        monkeypatch.setattr(laplace_max, "discrete_laplace", Given(drawn, 0, 0))
+        monkeypatch.setattr(laplace_max, "discrete_laplace", AtAnyScale(drawn, 0, 0))
         scores = np.array([step, 2.0**54 * step, -(2.0**70) * step])
         assert laplace_winner(scores, noise=noise) == winner
 
@@ -263,7 +251,7 @@ def test_differences_that_no_double_holds_are_exact(monkeypatch: pytest.MonkeyPa
 def test_integers_on_a_grid_for_reals_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = laplace_noise(spread=Fraction(2), epsilon=Fraction(1), whole=False)
     for scores in ([2**53, 2**53 - 1], [2**62 + 1, 2**62], [0, 1]):
-        monkeypatch.setattr(laplace_max, "discrete_laplace", Given(0, 1))
+        monkeypatch.setattr(laplace_max, "discrete_laplace", AtAnyScale(0, 1))
         assert laplace_winner(np.array(scores), noise=noise) == scores.index(max(scores))
 
 
@@ -275,7 +263,7 @@ def test_the_first_of_equal_noisy_scores_wins_across_blocks(
         for at in range(size):
             noise = [0] * size
             noise[at] = noise[-1] = 3
-            monkeypatch.setattr(laplace_max, "discrete_laplace", Given(*noise))
+            monkeypatch.setattr(laplace_max, "discrete_laplace", AtAnyScale(*noise))
             assert laplace_winner(np.zeros(size, dtype=int), noise=whole(1)) == at
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sordino.mechanisms.choose.accuracy import flips, weights
 from sordino.mechanisms.choose.candidates import read_base, weights_with_base, with_base
 from sordino.mechanisms.choose.scores import read_scores
+from sordino.mechanisms.choose.terms import flips, weights
 from tests.mechanisms.unit.choose.universes import by_flips
 
 HALF = Fraction(1, 2)

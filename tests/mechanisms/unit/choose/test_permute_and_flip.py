@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip
-from tests.mechanisms.unit.choose.universes import (
-    RELATIONS,
-    Floats,
-    Relation,
-    Scores,
-    by_flips,
-    votes,
-    worst,
-)
+from tests.mechanisms.unit.choose import universes
 from tests.support.frequencies import assert_fits
 from tests.support.seeded import SeededBits
 from tests.support.tape import replay
@@ -29,32 +21,34 @@ ONE = PermuteAndFlip(sensitivity=1, epsilon=1)
 
 
 def law_of(mechanism: PermuteAndFlip) -> Any:
-    def law(scores: Scores) -> Floats:
-        found: Floats = mechanism.probabilities(list(scores))
-        np.testing.assert_allclose(found, by_flips(scores, float(mechanism.rate)), rtol=1e-12)
+    def law(scores: universes.Scores) -> universes.Floats:
+        found: universes.Floats = mechanism.probabilities(list(scores))
+        np.testing.assert_allclose(
+            found, universes.by_flips(scores, float(mechanism.rate)), rtol=1e-12
+        )
         return found
 
     return law
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("relation", universes.RELATIONS)
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("epsilon", [0.5, 2])
 def test_no_neighbouring_counts_lose_more_than_epsilon(
-    relation: Relation, several: bool, epsilon: float
+    relation: universes.Relation, several: bool, epsilon: float
 ) -> None:
     monotone = relation == "add_remove"
     mechanism = PermuteAndFlip(sensitivity=1, epsilon=epsilon, monotone=monotone)
-    loss, _ = worst(law_of(mechanism), votes(relation, several=several))
+    loss, _ = universes.worst(law_of(mechanism), universes.votes(relation, several=several))
     assert 0.93 * epsilon < loss <= epsilon * (1 + 1e-12)
     assert mechanism.loss.epsilon(delta=0) == epsilon
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_the_losses_have_no_bounded_range(relation: Relation) -> None:
+@pytest.mark.parametrize("relation", universes.RELATIONS)
+def test_the_losses_have_no_bounded_range(relation: universes.Relation) -> None:
     """The losses of one pair reach further than epsilon; so they are accounted as pure."""
     mechanism = PermuteAndFlip(sensitivity=1, epsilon=0.5, monotone=relation == "add_remove")
-    _, reach = worst(law_of(mechanism), votes(relation))
+    _, reach = universes.worst(law_of(mechanism), universes.votes(relation))
     assert 1.6 * 0.5 < reach < 2 * 0.5
     bounded = Exponential(sensitivity=1, epsilon=0.5).loss
     assert mechanism.loss.rho == pytest.approx(0.122459331201855, rel=1e-12)
@@ -64,7 +58,7 @@ def test_the_losses_have_no_bounded_range(relation: Relation) -> None:
 @pytest.mark.parametrize("several", [False, True])
 def test_half_the_noise_costs_twice_epsilon_when_a_voter_is_replaced(several: bool) -> None:
     wrong = PermuteAndFlip(sensitivity=1, epsilon=2, monotone=True)
-    loss, _ = worst(law_of(wrong), votes("replace_one", several=several))
+    loss, _ = universes.worst(law_of(wrong), universes.votes("replace_one", several=several))
     assert 1.999 * 2 < loss <= 4 * (1 + 1e-12)
 
 

@@ -16,7 +16,7 @@ from mpmath import mp, mpf
 import sordino as so
 from sordino.mechanisms.choose.private_candidates import BestOf, Distribution, best_of
 from sordino.privacy import losses
-from sordino.randomness.repetitions import draw_negative_binomial
+from sordino.randomness.samplers import draw_negative_binomial
 from tests.support.seeded import SeededBits
 from tests.support.tape import Words, replay
 

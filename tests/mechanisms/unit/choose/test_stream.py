@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from sordino.mechanisms.choose.stream import Kind, open_stream
+from sordino.mechanisms.choose.candidates import Kind, open_stream
 from sordino.randomness.race import BLOCK
 from tests.support.seeded import SeededBits
 from tests.support.tape import replay

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from statistics import NormalDist
 from typing import assert_never
 
 from sordino.catalog.model import Purse
@@ -32,13 +33,14 @@ def public_faults(one: Prepared, other: Prepared) -> Iterator[str]:
 def price_faults(prepared: Prepared, purse: Purse, *, epsilon: Fraction) -> Iterator[str]:
     """Tell where the price is less than what the releases lose, added up here once more."""
     plan = prepared.plan
-    rho = purse.budget.currency.kind == "rho"
-    total = sum((lost(plan, place, rho=rho) for place in range(len(plan.releases))), Fraction(0))
+    counted = purse.budget.currency.kind
+    places = range(len(plan.releases))
+    total = sum((lost(plan, place, counted) for place in places), Fraction(0))
     if plan.keys is not None:
-        total += lost_by_keys(plan.keys, rho=rho)
+        total += lost_by_keys(plan.keys, counted)
     if Fraction(prepared.price.nanos + 2, NANO) < total * (1 - Fraction(1, 10**9)):
         yield "the price is less than what is lost"
-    if not rho and Fraction(prepared.price.nanos - 2, NANO) > epsilon:
+    if counted == "epsilon" and Fraction(prepared.price.nanos - 2, NANO) > epsilon:
         yield "the price is more than was asked for"
     discovers = any(key.domain is None for key in plan.query.keys)
     if discovers != (plan.keys is not None):
@@ -49,31 +51,33 @@ def price_faults(prepared: Prepared, purse: Purse, *, epsilon: Fraction) -> Iter
         yield "the slack is not the plan's"
 
 
-def lost(plan: Plan, place: int, *, rho: bool) -> Fraction:
+def lost(plan: Plan, place: int, counted: str) -> Fraction:
     """Return what one release loses, from its parameters alone."""
     release = plan.releases[place]
     match release:
         case Added(mechanism=Laplace() as laplace):
             epsilon = Fraction(laplace.noise.shift) * laplace.noise.eta
-            return _rho_of_laplace(laplace) if rho else epsilon
+            return _rho_of_laplace(laplace) if counted == "rho" else _of_pure(epsilon, counted)
         case Added(mechanism=Gaussian() as gaussian):
-            return gaussian.noise.squared_sensitivity / (2 * gaussian.noise.variance)
+            square = gaussian.noise.squared_sensitivity / gaussian.noise.variance
+            return square if counted == "gdp" else square / 2
         case Ranked():
             ends = 2 if release.toward is None else 1  # the other one is the public bound
             draws = (release.epsilon_value, *(release.epsilon_end,) * ends)
-            return sum((rho_of_range(e) if rho else e for e in draws), Fraction(0))
+            return sum((_of_range(e, counted) for e in draws), Fraction(0))
         case Chosen(epsilon=epsilon):
             many = release.many or 1
-            return many * rho_of_range(epsilon / many) if rho else epsilon
+            return many * _of_range(epsilon / many, counted)
         case _:
             raise AssertionError("an unknown release")
 
 
-def lost_by_keys(keys: KeySelection, *, rho: bool) -> Fraction:
+def lost_by_keys(keys: KeySelection, counted: str) -> Fraction:
     """Return what selecting keys loses, but for its slack."""
     if isinstance(keys._rule, Threshold) and isinstance(keys._rule.noise, GaussianNoise):
-        return Fraction(keys.groups) / (2 * keys._rule.noise.variance)
-    return rho_of_pure(keys.epsilon) if rho else keys.epsilon
+        square = Fraction(keys.groups) / keys._rule.noise.variance
+        return square if counted == "gdp" else square / 2
+    return _of_pure(keys.epsilon, counted)
 
 
 def _alone_is_told(keys: KeySelection) -> float:
@@ -81,6 +85,27 @@ def _alone_is_told(keys: KeySelection) -> float:
     if keys.method == "optimal":
         return float(keys.delta)
     return -math.expm1(keys.groups * math.log1p(-keys.probability(1))) * (1 - 1e-9)
+
+
+def _of_pure(epsilon: Fraction, counted: str) -> Fraction:
+    """Return what a loss costs that is epsilon or -epsilon at worst."""
+    if counted == "gdp":
+        return squared_mu_between(epsilon)
+    return rho_of_pure(epsilon) if counted == "rho" else epsilon
+
+
+def _of_range(epsilon: Fraction, counted: str) -> Fraction:
+    """Return what a loss costs whose values lie within an interval of length epsilon."""
+    if counted == "gdp":
+        return squared_mu_between(epsilon / 2)
+    return rho_of_range(epsilon) if counted == "rho" else epsilon
+
+
+def squared_mu_between(epsilon: Fraction) -> Fraction:
+    """Return the square of the mu between answers that are wrong with odds of e^-epsilon."""
+    x = float(epsilon)
+    z = x * math.sqrt(math.pi / 8) if x < 1e-3 else -NormalDist().inv_cdf(1 / (1 + math.exp(x)))
+    return 4 * Fraction(z) ** 2 * (1 - Fraction(1, 10**6))
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:

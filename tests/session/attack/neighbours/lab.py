@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from sordino.catalog.model import Column, ForeignKey, Frame, Limits, Purse, Table
-from sordino.privacy.budget import Budget
+from sordino.privacy.budget import Budget, Counted
 from sordino.query.types import Range, Type
 from tests.session.attack.neighbours.data import Row, Rows, World
 from tests.session.attack.neighbours.dice import dice
@@ -22,7 +22,7 @@ def _between(low: int, high: int) -> Range:
     return Range(Fraction(low), Fraction(high))
 
 
-def lab_schema(*, rho: bool = False, limits: Limits | None = None) -> Schema:
+def lab_schema(*, counted: Counted = "epsilon", limits: Limits | None = None) -> Schema:
     """Return the schema of the lab; three rows of a unit count if nothing else is said."""
     limits = limits or Limits(rows=3)
     visits = Table(
@@ -80,7 +80,10 @@ def lab_schema(*, rho: bool = False, limits: Limits | None = None) -> Schema:
         unit="row",
         people="rows",
     )
-    budget = Budget(epsilon=1000, delta=1e-6) if rho else Budget(epsilon=1000)
+    if counted == "epsilon":
+        budget = Budget(epsilon=1000)
+    else:
+        budget = Budget(epsilon=1000, delta=1e-6, currency=counted)
     purse = Purse(budget, Fraction(1, 1000))
     return Schema(
         (visits, more, items, places, survey),

@@ -30,6 +30,7 @@ ROW_ID = "rid"
 _BUDGETS = (
     Budget(epsilon=1000),
     Budget(epsilon=1000, delta=1e-6),
+    Budget(epsilon=1000, delta=1e-6, currency="gdp"),
 )
 
 

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sordino.mechanisms.choose.accuracy import flips
 from sordino.mechanisms.choose.interval import Interval, as_interval
 from sordino.mechanisms.choose.quantiles.ranks import (
     MOST_RECORDS,
@@ -31,6 +30,7 @@ from sordino.mechanisms.choose.quantiles.several import (
     typical_error,
 )
 from sordino.mechanisms.choose.scores import read_finite
+from sordino.mechanisms.choose.terms import flips
 from sordino.mechanisms.mechanism import fill
 from sordino.numbers.rational import (
     Integer,
@@ -40,9 +40,9 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
     probability_or_zero,
+    up,
     written,
 )
-from sordino.numbers.rounding import up
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.fit import calibrate
 from sordino.privacy.leaf import RELATIONS, Relation

@@ -33,7 +33,7 @@ from sordino.mechanisms.choose.quantiles.ranks import (
     Slab,
 )
 from sordino.numbers.balls import ball, round_up
-from sordino.numbers.rounding import reading
+from sordino.numbers.rational import reading
 from sordino.privacy.leaf import Relation
 from sordino.randomness.entropy import Bits
 from sordino.randomness.selection import Found, by_weight

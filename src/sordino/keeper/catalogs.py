@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the owner about the catalog: check another one, serve it, and read the journal."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sordino.catalog.model import Catalog
+from sordino.catalog.toml import read_all
+from sordino.channel import messages
+from sordino.channel.frames import Reply
+from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.errors import CatalogError, LedgerError
+from sordino.keeper.generations import name_of, open_generation
+from sordino.keeper.problems import Refusal
+from sordino.keeper.replies import as_json
+from sordino.keeper.visit import Desk, Visit
+from sordino.ledger.entry import Entry
+from sordino.ledger.ledger import Ledger, differences
+from sordino.ledger.opening import open_ledger
+from sordino.ledger.rules import terms_of
+
+_MOST_STEPS = 1_000
+
+
+def check(visit: Visit) -> Reply:
+    """Check the text of a catalog, and say what would change."""
+    text = visit.read(messages.Draft).text
+    with _drafted(visit, text.encode()) as path:
+        catalog, mistakes = _read(path, _path(visit))
+        if catalog is None:
+            return as_json({"mistakes": mistakes, "changes": [], "generation": None})
+        told = {
+            "mistakes": [],
+            "changes": _changes(visit, catalog),
+            "generation": name_of(text.encode(), catalog),
+        }
+        return as_json(told)
+
+
+def swap(visit: Visit) -> Reply:
+    """Serve another catalog from now on; what is under way ends under the one before."""
+    body = visit.read(messages.NewCatalog)
+    path = _path(visit)
+    text = path.read_bytes() if body.text is None else body.text.encode()
+    with visit.keeper.swapping, _drafted(visit, text) as draft:
+        catalog, mistakes = _read(draft, path)
+        if catalog is None:
+            raise Refusal("catalog", 422, "; ".join(mistakes))
+        if catalog.book != visit.generation.catalog.book:
+            raise Refusal("catalog", 422, "the ledger stays where it is while a server runs")
+        changes = _changes(visit, catalog)
+        try:
+            DuckdbEngine(catalog).close()
+            amended = _amended(catalog, visit.by.who, body.why)
+        except (CatalogError, LedgerError) as error:  # whoever may call this may read it
+            raise Refusal("catalog", 422, str(error)) from None
+        if body.text is not None:
+            draft.replace(path)
+        generation = open_generation(path)
+        visit.keeper.serve(generation)
+        visit.keeper.state.note(visit.by.who, "catalog", f"{generation.name}: {body.why}")
+    told = {
+        "generation": generation.name,
+        "changes": changes,
+        "entries": [entry._asdict() for entry in amended],
+    }
+    return as_json(told, 201)
+
+
+def _path(visit: Visit) -> Path:
+    path = visit.generation.catalog.path
+    if path is None:
+        raise Refusal("catalog", 422, "this catalog is in no file")
+    return path
+
+
+@contextmanager
+def _drafted(visit: Visit, text: bytes) -> Iterator[Path]:
+    """Write a draft beside the catalog, so that names of files in it mean the same."""
+    path = _path(visit)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _read(draft: Path, path: Path) -> tuple[Catalog | None, list[str]]:
+    """Read a draft as the catalog that it would be; with what is wrong with it."""
+    try:
+        reading = read_all(draft)
+    except CatalogError as error:
+        return None, [str(error).replace(draft.name, path.name)]
+    return reading.catalog, [text.replace(draft.name, path.name) for text in reading.mistakes]
+
+
+def _changes(visit: Visit, catalog: Catalog) -> list[str]:
+    """Say which tables and which limits would be others."""
+    before, told = visit.generation.catalog, []
+    for table in catalog.tables:
+        held = before.table(table.name)
+        if held is None:
+            told.append(f"table {table.name!r} is new")
+        elif held != table:
+            told.append(f"table {table.name!r} is declared otherwise")
+    told += [
+        f"table {table.name!r} is gone"
+        for table in before.tables
+        if catalog.table(table.name) is None
+    ]
+    ledger = visit.generation.session.ledger
+    with ledger.store.read() as pages:
+        for people, terms in sorted(terms_of(catalog).items()):
+            last = ledger.chain.last(pages, people)
+            if last is None:
+                told.append(f"people {people!r} are new")
+            else:
+                told += [f"{people}: {text}" for text in differences(pages, last, terms)]
+    return told
+
+
+def _amended(catalog: Catalog, by: str, why: str) -> list[Entry]:
+    """Put changed limits on record."""
+    ledger: Ledger = open_ledger(catalog, catalog.book)
+    try:
+        return ledger.amend(by=by, why=why)
+    finally:
+        ledger.close()
+
+
+def journal(visit: Visit) -> Reply:
+    """Return steps of the journal in their order; each is bound to the one before."""
+    first, count = visit.number("from", 1, 10**15), visit.number("count", _MOST_STEPS, _MOST_STEPS)
+    rows = visit.keeper.state.rows(
+        "SELECT * FROM journal WHERE number >= ? ORDER BY number LIMIT ?", first, count
+    )
+    steps: list[dict[str, Any]] = [dict(row) for row in rows]
+    return as_json({"steps": steps})
+
+
+DESK: Desk = {"check": check, "swap": swap, "journal": journal}

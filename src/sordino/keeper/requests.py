@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests: a dear question is decided by others, on question, price and expected error alone.
+
+It is decided before the run, and nobody decides their own. Where two must approve, neither sees
+what the other one has decided before both have. Every step is one of the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from sordino.channel import messages
+from sordino.channel.frames import Reply
+from sordino.channel.messages import Decision
+from sordino.keeper.problems import Refusal, forbidden, not_there
+from sordino.keeper.replies import as_json
+from sordino.keeper.state import Row, State
+from sordino.keeper.visit import Desk, Visit
+
+if TYPE_CHECKING:
+    from sordino.keeper.asking import Priced
+
+SECONDS = 14 * 24 * 3600
+_OPEN = "('sent', 'voted')"
+_LIVING = "('sent', 'voted', 'approved')"
+_STATES = (
+    *("sent", "voted", "approved", "denied", "returned", "withdrawn", "expired", "answered"),
+)
+_NANO = 10**9
+
+
+def is_dear(visit: Visit, priced: Priced) -> bool:
+    """Tell whether a question costs more than may be asked without approval."""
+    most = visit.generation.catalog.serving.approve_above
+    return most is not None and priced.price > most * _NANO
+
+
+class Requests:
+    """The requests that there are."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def send(
+        self, visit: Visit, priced: Priced, explanation: dict[str, Any], comment: str = ""
+    ) -> Row:
+        """Return the request for a question that waits already, or a new one."""
+        with self._state.writing():
+            self._expire()
+            row = self._state.row(
+                f"SELECT * FROM requests WHERE who = ? AND asked = ? AND state IN {_OPEN} "  # noqa: S608 - a constant
+                "AND price >= ? AND delta >= ?",
+                visit.by.who,
+                priced.asked,
+                priced.price,
+                priced.delta,
+            )
+            if row is not None:
+                return row
+            number = self._state.add(
+                "INSERT INTO requests (who, ask, asked, people, price, delta, explanation, "
+                "comment, generation, approvers, state, at, expires) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'sent', ?, ?)",
+                visit.by.who,
+                msgspec.json.encode(priced.question).decode(),
+                priced.asked,
+                priced.plan.people,
+                priced.price,
+                priced.delta,
+                json.dumps(explanation),
+                comment,
+                visit.generation.name,
+                visit.generation.catalog.serving.approvers,
+                self._state.now(),
+                self._state.now() + SECONDS,
+            )
+            self._state.note(visit.by.who, "request sent", str(number))
+            return self.get(number)
+
+    def get(self, number: int) -> Row:
+        """Return a request, as it is now."""
+        with self._state.writing():
+            self._expire()
+            row = self._state.row("SELECT * FROM requests WHERE number = ?", number)
+        if row is None:
+            raise not_there()
+        return row
+
+    def all(self, who: str | None, state: str | None) -> list[Row]:
+        """Return requests, of one person and in one state where these are stated."""
+        with self._state.writing():
+            self._expire()
+            return self._state.rows(
+                "SELECT * FROM requests WHERE (?1 IS NULL OR who = ?1) "
+                "AND (?2 IS NULL OR state = ?2) ORDER BY number",
+                who,
+                state,
+            )
+
+    def votes(self, number: int) -> list[Row]:
+        """Return the votes on a request, in their order."""
+        return self._state.rows("SELECT * FROM votes WHERE request = ? ORDER BY at, who", number)
+
+    def vote(self, number: int, who: str, decision: Decision, comment: str) -> Row:
+        """Count a vote; the last that is needed decides."""
+        with self._state.writing():
+            row = self.get(number)
+            if row["who"] == who:
+                raise forbidden()
+            if row["state"] not in ("sent", "voted"):
+                raise Refusal("decided", 409, f"this request is {row['state']}, and is decided")
+            if any(vote["who"] == who for vote in self.votes(number)):
+                raise Refusal("decided", 409, "you have voted on this request")
+            self._state.add(
+                "INSERT INTO votes VALUES (?, ?, ?, ?, ?)",
+                number,
+                who,
+                decision,
+                comment,
+                self._state.now(),
+            )
+            votes = self.votes(number)
+            state = "voted" if len(votes) < row["approvers"] else _outcome(votes)
+            self._set(number, state)
+            self._state.note(who, f"request {state}", str(number))
+            return self.get(number)
+
+    def withdraw(self, number: int, who: str) -> Row:
+        """Take back a request that was not used."""
+        with self._state.writing():
+            row = self.get(number)
+            if row["who"] != who:
+                raise not_there()
+            if row["state"] not in ("sent", "voted", "approved"):
+                raise Refusal("decided", 409, f"this request is {row['state']}, and is decided")
+            self._set(number, "withdrawn")
+            self._state.note(who, "request withdrawn", str(number))
+            return self.get(number)
+
+    def use(self, visit: Visit, priced: Priced) -> int | None:
+        """Use up the approval of a question, before it is charged; None if there is none.
+
+        It is good for the same plan at no higher price, whatever else of the catalog has changed.
+        """
+        with self._state.writing():
+            self._expire()
+            row = self._state.row(
+                "SELECT number FROM requests WHERE who = ? AND asked = ? AND state = 'approved' "
+                "AND price >= ? AND delta >= ? ORDER BY number LIMIT 1",
+                visit.by.who,
+                priced.asked,
+                priced.price,
+                priced.delta,
+            )
+            if row is None:
+                return None
+            self._set(row["number"], "answered")
+            self._state.note(visit.by.who, "request used", str(row["number"]))
+            return int(row["number"])
+
+    def give_back(self, number: int, who: str) -> None:
+        """Let an approval be used again, because nothing was charged."""
+        with self._state.writing():
+            self._set(number, "approved")
+            self._state.note(who, "request approved again", str(number))
+
+    def answered(self, number: int, charge: int) -> None:
+        """Write down which charge has used up an approval."""
+        self._state.change("UPDATE requests SET charge = ? WHERE number = ?", charge, number)
+
+    def _set(self, number: int, state: str) -> None:
+        self._state.change("UPDATE requests SET state = ? WHERE number = ?", state, number)
+
+    def _expire(self) -> None:
+        for row in self._state.rows(
+            f"SELECT number FROM requests WHERE state IN {_LIVING} AND expires <= ?",  # noqa: S608 - a constant
+            self._state.now(),
+        ):
+            self._set(row["number"], "expired")
+            self._state.note("keeper", "request expired", str(row["number"]))
+
+
+def _outcome(votes: list[Row]) -> str:
+    decisions = {vote["decision"] for vote in votes}
+    if "deny" in decisions:
+        return "denied"
+    return "returned" if "return" in decisions else "approved"
+
+
+def petition(visit: Visit) -> Reply:
+    """Ask that a dear question be approved."""
+    from sordino.keeper.asking import explained, price  # which itself makes requests
+
+    body = visit.read(messages.Petition)
+    priced = price(visit, body.question)
+    if not is_dear(visit, priced):
+        raise Refusal("not_dear", 409, "this question needs no approval; ask it")
+    row = visit.keeper.requests.send(visit, priced, explained(visit, priced), body.comment)
+    return _shown(visit, row, 201, {"Location": f"/v1/requests/{row['number']}"})
+
+
+def requests(visit: Visit) -> Reply:
+    """Return requests: one's own, or, for those who decide and those who audit, all."""
+    state = visit.request.query.get("state")
+    if state is not None and state not in _STATES:
+        raise Refusal("query", 400, f"state must be one of {', '.join(_STATES)}")
+    rows = visit.keeper.requests.all(None if _sees_all(visit) else visit.by.who, state)
+    return as_json({"requests": [to_json(visit, row) for row in rows]})
+
+
+def request(visit: Visit) -> Reply:
+    """Return one request, with what was decided."""
+    row = visit.keeper.requests.get(_number(visit))
+    if row["who"] != visit.by.who and not _sees_all(visit):
+        raise not_there()
+    return _shown(visit, row)
+
+
+def vote(visit: Visit) -> Reply:
+    """Decide a request; never one's own."""
+    body = visit.read(messages.Vote)
+    row = visit.keeper.requests.vote(_number(visit), visit.by.who, body.decision, body.comment)
+    return _shown(visit, row)
+
+
+def withdraw(visit: Visit) -> Reply:
+    """Take back a request of one's own."""
+    return _shown(visit, visit.keeper.requests.withdraw(_number(visit), visit.by.who))
+
+
+def _sees_all(visit: Visit) -> bool:
+    return visit.has_role("approver", "owner", "auditor")
+
+
+def _number(visit: Visit) -> int:
+    text = visit.request.path.get("request", "")
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise not_there()
+    return int(text)
+
+
+def _shown(
+    visit: Visit, row: Row, status: int = 200, headers: dict[str, str] | None = None
+) -> Reply:
+    return as_json(to_json(visit, row), status, headers)
+
+
+def to_json(visit: Visit, row: Row) -> dict[str, Any]:
+    """Return a request; before it is decided, everybody sees their own vote alone."""
+    votes = visit.keeper.requests.votes(row["number"])
+    if row["state"] in ("sent", "voted", "withdrawn", "expired"):
+        votes = [vote for vote in votes if vote["who"] == visit.by.who]
+    return {
+        "number": row["number"],
+        "who": row["who"],
+        "question": json.loads(row["ask"]),
+        "people": row["people"],
+        "price_nanos": row["price"],
+        "delta_attos": row["delta"],
+        "explanation": json.loads(row["explanation"]),
+        "comment": row["comment"],
+        "generation": row["generation"],
+        "approvers": row["approvers"],
+        "state": row["state"],
+        "made": row["at"],
+        "expires": row["expires"],
+        "charge": None if row["charge"] is None else f"{row['people']}:{row['charge']}",
+        "votes": [
+            {name: vote[name] for name in ("who", "decision", "comment", "at")} for vote in votes
+        ],
+    }
+
+
+DESK: Desk = {
+    "petition": petition,
+    "requests": requests,
+    "request": request,
+    "vote": vote,
+    "withdraw": withdraw,
+}
