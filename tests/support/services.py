@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from starlette.types import Message
 
+from sordino.channel.frames import Reply, Request
 from sordino.channel.messages import Role
 from sordino.gateway.access import AccessLog, Numbers
 from sordino.gateway.app import Gateway
@@ -68,6 +69,15 @@ def clinic(
     return path
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a request that reached the keeper."""
+
+    call: str
+    status: int
+    is_charged: bool
+
+
 class HeldKeeper:
     """A keeper on a catalog, listening at ``socket``; one person and one token for each role."""
 
@@ -76,10 +86,20 @@ class HeldKeeper:
         folder.mkdir(mode=0o700, exist_ok=True)
         self.keeper = open_keeper(catalog, folder)
         self.socket = folder / "keeper.sock"
-        self._door = Door(self.socket, self.keeper.reply)
+        self._door = Door(self.socket, self._reply)
+        self._turn = threading.Lock()
+        self.done: list[Done] = []
         self.tokens: dict[str, str] = {}
         for role in ROLES:
             self.enter(f"the-{role}", [role])
+
+    def _reply(self, request: Request) -> Reply:
+        """Have a request done, one at a time, and note what became of it and of the ledger."""
+        with self._turn:
+            before = self.heads
+            reply = self.keeper.reply(request)
+            self.done.append(Done(request.call, reply.status, self.heads != before))
+            return reply
 
     def enter(self, name: str, roles: Sequence[Role]) -> str:
         """Let somebody in, or in again, and return a new token of theirs."""

@@ -17,7 +17,7 @@ from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError, LedgerError
 from sordino.keeper.generations import name_of, open_generation
-from sordino.keeper.problems import Refusal
+from sordino.keeper.problems import Refusal, arguments
 from sordino.keeper.replies import as_json
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
@@ -57,7 +57,8 @@ def swap(visit: Visit) -> Reply:
         changes = _changes(visit, catalog)
         try:
             DuckdbEngine(catalog).close()
-            amended = _amended(catalog, visit.by.who, body.why)
+            with arguments():
+                amended = _amended(catalog, visit.by.who, body.why)
         except (CatalogError, LedgerError) as error:  # whoever may call this may read it
             raise Refusal("catalog", 422, str(error)) from None
         if body.text is not None:

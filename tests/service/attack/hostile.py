@@ -42,9 +42,7 @@ TOKENS = tuple(b.encode() for b in ('"', "{", "}", "[", "]", ",", ":", "\\u", "\
 
 def questions() -> st.SearchStrategy[str]:
     """Return questions as text of JSON, most of them with something wrong."""
-    terms = st.lists(
-        st.tuples(st.sampled_from(_TERMS), st.sampled_from(NUMBERS)), max_size=3
-    )
+    terms = st.lists(st.tuples(st.sampled_from(_TERMS), st.sampled_from(NUMBERS)), max_size=3)
     return st.builds(_question, st.sampled_from(QUESTIONS), st.sampled_from(NUMBERS), terms)
 
 
@@ -129,9 +127,29 @@ def headers() -> st.SearchStrategy[bytes]:
     )  # fmt: skip
     values = st.one_of(
         st.sampled_from(
-            (b"127.0.0.1", b"evil.example", b"0", b"5", b"-1", b"9" * 40, b"chunked", b"gzip",
-             b"application/json", b"text/xml", b"chunked, chunked", b"close", b"100-continue",
-             b"h2c", b"websocket", b"a" * 20_000, b"a\rb", b"\0", b"Bearer x", b"5, 5", b"+5")
+            (
+                b"127.0.0.1",
+                b"evil.example",
+                b"0",
+                b"5",
+                b"-1",
+                b"9" * 40,
+                b"chunked",
+                b"gzip",
+                b"application/json",
+                b"text/xml",
+                b"chunked, chunked",
+                b"close",
+                b"100-continue",
+                b"h2c",
+                b"websocket",
+                b"a" * 20_000,
+                b"a\rb",
+                b"\0",
+                b"Bearer x",
+                b"5, 5",
+                b"+5",
+            )
         ),  # fmt: skip
         st.binary(max_size=20),
     )
