@@ -27,7 +27,7 @@ from sordino.gateway import problems
 from sordino.gateway.access import AccessLog, Numbers, Served
 from sordino.gateway.forwarded import Proxies
 from sordino.gateway.headers import SAFE, Names
-from sordino.gateway.limits import Limits, read_body
+from sordino.gateway.limits import Limits, is_long, read_body
 from sordino.gateway.link import KeeperBusy, KeeperGone, Link
 from sordino.gateway.openapi import document
 from sordino.gateway.problems import Problem, Refused
@@ -94,6 +94,8 @@ class Gateway:
             inner = response_of(problems.LONG_HEADER.reply)
         elif not self._names.has(_host(Headers(scope=scope))):
             inner = response_of(problems.WRONG_HOST.reply)
+        elif is_long(scope, self._limits):
+            inner = response_of(problems.LONG_HEADER.reply)
         try:
             await inner(scope, receive, with_headers)
         finally:

@@ -16,6 +16,7 @@ from typing import Any
 
 import h11
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sordino.gateway.access import AccessLog, Numbers, Served
@@ -43,6 +44,15 @@ class Limits:
     idle: int = 20  # seconds between two requests
     answer_out: float = 30.0  # seconds in which a client reads nothing of what it asked for
     connections: int = 1_000
+
+
+def is_long(scope: Scope, limits: Limits) -> bool:
+    """Tell whether a request has too many bytes before its body.
+
+    h11 counts those of headers that come in pieces; these came at once.
+    """
+    size = len(scope["raw_path"]) + len(scope["query_string"])
+    return size + sum(len(name) + len(text) for name, text in scope["headers"]) > limits.header
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -109,6 +119,13 @@ class BoundedProtocol(H11Protocol):
         super().data_received(data)
         if not self.is_idle:
             self._no_longer_await_headers()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Answer a client that sends no more but still listens; TLS does not know of such."""
+        if self.is_idle or self.cycle.more_body or self.scheme == "https":
+            return False
+        self.cycle.keep_alive = False
+        return True
 
     def on_response_complete(self) -> None:
         """Be idle from now on."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import resource
@@ -24,7 +25,7 @@ from sordino.gateway.forwarded import Proxies
 from sordino.gateway.headers import LOOPBACK, Names
 from sordino.gateway.limits import Limits, bounded
 from sordino.gateway.link import Link
-from sordino.gateway.listening import listen, listen_unix, place_of
+from sordino.gateway.listening import is_loopback, listen, listen_unix, place_of
 from sordino.gateway.processes import NotStarted, Process, Watch, announce
 
 FIRST_OF_SYSTEMD: Final = 3  # the first descriptor that systemd hands over
@@ -64,10 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         listening = _listening(options)
         proxies = Proxies.named(options.proxy)
         context = None if options.tls is None else _context(*options.tls)
+        _check_place(listening, options)
     except (OSError, ValueError, ssl.SSLError) as error:
         print(f"sordino gateway: {error}", file=sys.stderr)  # noqa: T201 - a program by itself
         raise SystemExit(_WRONG) from None
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _set_limits()
     if options.workers > 1 and options.of is None:
         _watch(options, listening)
     else:
@@ -101,6 +103,13 @@ def _listening(options: argparse.Namespace) -> socket.socket:
     if options.unix is not None:
         return listen_unix(options.unix)
     return listen(options.host, options.port)
+
+
+def _check_place(listening: socket.socket, options: argparse.Namespace) -> None:
+    """Refuse a socket at which tokens would cross a network in the clear."""
+    host = str(place_of(listening).get("host", "localhost"))
+    if not is_loopback(host) and options.tls is None and not options.proxy:
+        raise ValueError(f"other machines can reach {host}; add --tls CERT KEY or --proxy ADDRESS")
 
 
 def _context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -153,7 +162,6 @@ def _serve(
 ) -> None:
     _log_to_standard_error()
     limits = Limits()
-    _raise_files()
     log, numbers = AccessLog(options.access_log), Numbers()
     workers = options.of or 1
     limits = replace(limits, connections=max(1, limits.connections // workers))
@@ -194,9 +202,14 @@ def _log_to_standard_error() -> None:
     logging.basicConfig(level=logging.ERROR, handlers=[handler])
 
 
-def _raise_files() -> None:
-    """Let this process have as many files open as it may: each connection is one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+def _set_limits() -> None:
+    """Leave no core behind, and have as many files open as may be: each connection is one.
+
+    Where a filter forbids the calls, as that of the systemd unit does, the unit sets both.
+    """
+    with contextlib.suppress(OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+        if soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -35,6 +35,8 @@ STATE, KEY, SOCKET, LOG, LOCK = (
     "keeper.log",
     "keeper.lock",
 )
+FIRST = "owner.token"  # where the first token waits if nobody is there to be told
+_FIRST_OF_SYSTEMD = 3  # the descriptor of a socket that systemd hands over
 OWNERS_SOCKET = "owner.sock"  # where counts are told
 FAILED, UNUSABLE = 2, 4  # exit codes, as everywhere
 _LARGEST_LOG = 10 * 1024 * 1024
@@ -72,7 +74,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def open_keeper(catalog: Path, folder: Path) -> Keeper:
     """Open a keeper on a catalog, with its own state in a folder."""
-    key = read_key(folder / KEY)
+    key = read_key(_key_of(folder))
     state = State(folder / STATE)
     try:
         return Keeper(open_generation(catalog.resolve()), state, key)
@@ -81,11 +83,20 @@ def open_keeper(catalog: Path, folder: Path) -> Keeper:
         raise
 
 
+def _key_of(folder: Path) -> Path:
+    """Return where the key of quotes is: among the credentials of systemd, or in the folder."""
+    handed = os.environ.get("CREDENTIALS_DIRECTORY")
+    if handed is not None and (Path(handed) / KEY).is_file():
+        return Path(handed) / KEY
+    return folder / KEY
+
+
 def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
     """Serve until SIGTERM or SIGINT comes; what was charged is answered first.
 
     A line of JSON is written to the descriptor ``ready`` once connections are taken; at the very
-    first start it has the owner's token, which is told nowhere else.
+    first start it has the owner's token, which is told nowhere else. Without ``ready`` that token
+    is in the file owner.token of the folder, to be taken out of there.
     """
     make_folder(folder)
     ending = Event()
@@ -94,18 +105,32 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
     with locked(folder):
         _log_to(folder / LOG)
         keeper = open_keeper(catalog, folder)
-        door = Door(folder / SOCKET, keeper.reply)
-        door.listen()
+        owner = _first_owner(keeper)
+        if owner is not None and ready is None:
+            _write(folder / FIRST, owner)
+        doors = _doors(keeper, folder)
         notice = Notice(folder / OWNERS_SOCKET, keeper.numbers)
-        taking = Thread(target=door.serve, daemon=True)
-        taking.start()
+        for door in doors:
+            Thread(target=door.serve, daemon=True).start()
         if keeper.generations.now.catalog.serving.resume:
             Thread(target=resume, args=(keeper,), daemon=True).start()
-        _announce(ready, owner=_first_owner(keeper))
+        _announce(ready, owner=owner)
         ending.wait()
-        door.close(_patience(keeper))
+        for door in doors:
+            door.close(_patience(keeper))
         notice.close()
         keeper.close()
+
+
+def _doors(keeper: Keeper, folder: Path) -> list[Door]:
+    """Return the door in the folder, and one at a socket that systemd hands over."""
+    doors = [Door(folder / SOCKET, keeper.reply)]
+    doors[0].listen()
+    if os.environ.pop("LISTEN_PID", "") == str(os.getpid()):
+        handed = socket.socket(fileno=_FIRST_OF_SYSTEMD)
+        doors.append(Door(Path(handed.getsockname()), keeper.reply))
+        doors[1].listen(handed)
+    return doors
 
 
 def _first_owner(keeper: Keeper) -> str | None:
@@ -117,6 +142,13 @@ def _first_owner(keeper: Keeper) -> str | None:
         scopes = scopes_of(("owner",))
         secret, _ = keeper.tokens.make(OWNER, scopes, seconds=90 * DAY, fresh=True, note="first")
     return secret
+
+
+def _write(path: Path, token: str) -> None:
+    """Write a token into a new file that only its owner can read."""
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:  # noqa: PTH123 - a descriptor
+        file.write(f"{token}\n")
 
 
 def _announce(ready: int | None, **told: object) -> None:

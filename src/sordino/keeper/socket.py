@@ -91,9 +91,12 @@ class Door:
         self._open: set[socket.socket] = set()
         self._closing = False
 
-    def listen(self) -> None:
-        """Make the socket; what another keeper has left in its place is taken away."""
-        self._listener = listener_at(self.path)
+    def listen(self, handed: socket.socket | None = None) -> None:
+        """Make the socket, unless one is handed over that listens already.
+
+        What another keeper has left in its place is taken away.
+        """
+        self._listener = listener_at(self.path) if handed is None else handed
 
     def serve(self) -> None:
         """Take connections until ``close`` is called."""

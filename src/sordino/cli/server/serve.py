@@ -7,7 +7,6 @@ import json
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +108,7 @@ class Place:
     def check(self) -> None:
         """Refuse a place at which tokens would cross a network in the clear."""
         from sordino.gateway.forwarded import Proxies
+        from sordino.gateway.listening import is_loopback
 
         Proxies.named(self.proxies)
         for file in self.tls or ():
@@ -135,18 +135,6 @@ class Place:
         """Return the address that clients use."""
         scheme = "http" if self.tls is None else "https"
         return f"{scheme}://{self.names[0] if self.names else _in_url(self.host)}:{port}"
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("192.0.2.1")
-    (True, True, False)
-    """
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _in_url(host: str) -> str:
