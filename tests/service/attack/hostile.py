@@ -16,7 +16,7 @@ QUESTIONS = (
     "SELECT * FROM visits",
     "SELECT COUNT(*) FROM visits WHERE ward = '\0'",
     "SELECT " + "(" * 4_000 + "1" + ")" * 4_000 + " FROM visits",
-    "SELECT COUNT(*) FROM visits WHERE " + " AND ".join(["age > 1"] * 800),
+    "SELECT COUNT(*) FROM visits WHERE " + " AND ".join(["age > 1"] * 800),  # noqa: S608  # for our own parser
     "SELECT SUM(" + "9" * 400 + ") FROM visits",
     "DROP TABLE visits",
     "SELECT COUNT(*) FROM read_csv('/etc/passwd')",
@@ -185,7 +185,7 @@ def framings() -> st.SearchStrategy[tuple[bytes, bytes]]:
     )
 
 
-def _raw(
+def _raw(  # noqa: PLR0917  # the parts of a request in their order
     method: bytes,
     target: bytes,
     version: bytes,

@@ -194,8 +194,7 @@ def test_who_sends_slowly_is_hung_up_on_and_keeps_nobody_waiting(line: Line) -> 
 def test_a_thousand_idle_connections_keep_nobody_waiting(line: Line) -> None:
     idle: list[Any] = []
     try:
-        for _ in range(IDLE):
-            idle.append(line.connect())
+        idle.extend(line.connect() for _ in range(IDLE))
         for _ in range(3):
             assert statuses(line.ask()) == [200]
     finally:
