@@ -47,6 +47,9 @@ types: # One process of its own, beside the tests; it starts first, since it end
 suite:
 	$(BIN)/pytest $(PYTEST)
 
+client: $(VENV)/.dev ## Build the wheel of the light client, which only asks servers, into dist.
+	@$(BIN)/python client/build.py dist
+
 bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.
 	@$(BIN)/python -m bench
 

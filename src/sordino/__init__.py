@@ -29,6 +29,7 @@ __all__ = [
     "ProposeTestRelease",
     "Quantiles",
     "Rehearsal",
+    "RemoteSession",
     "Session",
     "Strings",
     "TopK",
@@ -46,6 +47,7 @@ __all__ = [
     "choose_in",
     "classic_sigma",
     "compose",
+    "connect",
     "dbapi",
     "explain_composition",
     "fresh_secret",
@@ -120,6 +122,7 @@ if TYPE_CHECKING:
     )
     from sordino.privacy.theorems.explain import explain_composition
     from sordino.randomness.hashing import fresh_secret
+    from sordino.remote import RemoteSession, connect
     from sordino.sensitivity import Neighbours, Units, why
     from sordino.sensitivity.neighbours import add_remove, replace_one
     from sordino.session import Rehearsal, Session, rehearse, table
@@ -145,6 +148,7 @@ else:
             "Budget", "Filter", "Loss", "Odometer", "calibrate", "classic_sigma", "compose",
             "losses",
         ),
+        "sordino.remote": ("RemoteSession", "connect"),
         "sordino.sensitivity": ("Neighbours", "Units", "why"),
         "sordino.contributions.bounding": ("bound_contributions",),
         "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
@@ -162,10 +166,15 @@ else:
         home = next((home for home, names in _HOMES.items() if name in names), None)
         if home is None:
             raise AttributeError(f"module 'sordino' has no attribute {name!r}")
-        if name in _MODULES:
-            value = import_module(f"{home}.{name}")
-        else:
-            value = getattr(import_module(home), _NAMES.get(name, name))
+        try:
+            if name in _MODULES:
+                value = import_module(f"{home}.{name}")
+            else:
+                value = getattr(import_module(home), _NAMES.get(name, name))
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith(f"{__name__}."):
+                raise
+            raise ImportError(f"this client has no {name!r}: pip install sordino") from None
         globals()[name] = value
         return value
 

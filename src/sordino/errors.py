@@ -195,6 +195,59 @@ class UnknownAnalyst(BudgetError):
         return f"{self.who!r} is not among the analysts that the catalog names, who are {names}"
 
 
+class ServerError(SordinoError):
+    """A server did not do what it was asked for, or could not be asked.
+
+    ``message`` says what is wrong, ``hint`` what to do, and ``status`` is that of HTTP, None where
+    no reply came. The text never holds a token.
+
+    >>> str(ServerError("forbidden", "this token may not do that", status=403))
+    'this token may not do that'
+    """
+
+    code: str = "server"
+
+    def __init__(
+        self, code: str, message: str, *, hint: str = "", status: int | None = None
+    ) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class NotConnected(ServerError):
+    """A server cannot be reached, or went away; whether a question was charged is not known.
+
+    Asking the same again is answered without paying again.
+    """
+
+    code: str = "not_connected"
+
+
+class ApprovalNeeded(ServerError):
+    """A question costs so much that somebody has to approve it first; nothing was charged.
+
+    ``request`` is the number of the request that was made for it. Ask again once it is approved.
+    """
+
+    code: str = "approval_needed"
+
+    def __init__(self, request: str) -> None:
+        super().__init__(
+            self.code,
+            f"this costs more than may be asked without approval; request {request} was made for "
+            "it, and nothing was charged",
+            hint="ask the same again once it is approved",
+            status=202,
+        )
+        self.request = request
+
+
 def _underlined(sql: str, span: Span) -> list[str]:
     """Return the line a clause begins on, and a line that marks the clause."""
     start, stop = span

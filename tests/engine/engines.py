@@ -12,14 +12,13 @@ import pyarrow as pa
 import pytest
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
-from sordino.catalog.values import ARROW_TYPES
 from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.ledger.entry import Receipt
 from sordino.plan.plan import Bounded
 from sordino.privacy.budget import Budget
 from sordino.query.tree import Field, Scan
-from sordino.query.types import Type
+from sordino.query.types import ARROW_TYPES, Type
 from tests.support.trace import unsealed
 
 ENGINES: dict[str, Callable[..., DuckdbEngine]] = {"duckdb": DuckdbEngine}

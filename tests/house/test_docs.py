@@ -5,13 +5,18 @@ import os
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from sordino.remote import profiles
 from tests.house.tree import PAGES, ROOT, SCRIPT, SOURCES, name_of
+from tests.support.servers import serving
 
+SERVED = {"remote.md"}  # pages that ask a server
 INDEX = ROOT / "docs" / "index.md"
 FENCE = re.compile(r"^( *)```([\w-]*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -63,11 +68,29 @@ def test_the_readme_shows_python_sql_and_commands() -> None:
     assert any(commands(block) for block in found if block.language == "console")
 
 
+@contextmanager
+def surroundings(page: Path, folder: Path) -> Iterator[None]:
+    """What a page supposes to be there: for some, a server with a profile of an analyst."""
+    if page.name not in SERVED:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patched, serving("--demo") as server:
+        patched.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        patched.setenv("XDG_STATE_HOME", str(folder / "state"))
+        profiles.keep(profiles.Profile("study", server.url, server.token("alice")))
+        yield
+
+
 @pytest.mark.parametrize("page", RUNNING, ids=name_of)
 def test_the_blocks_of_a_page_run_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    with surroundings(page, tmp_path):
+        run_blocks(page, tmp_path)
+
+
+def run_blocks(page: Path, tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")  # where the examples are
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page):

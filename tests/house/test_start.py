@@ -30,3 +30,10 @@ def test_the_mechanisms_do_not_load_what_draws_or_prints() -> None:
 
 def test_the_command_line_is_ready_before_the_mechanisms_are() -> None:
     assert loaded_by("import sordino.cli.main") & (HEAVY - {"typer", "rich"}) == set()
+
+
+def test_a_client_loads_next_to_nothing() -> None:
+    heavy = {"duckdb", "flint", "msgspec", "numpy", "pyarrow", "scipy", "sqlglot", "sqlite3"}
+    made = "so.connect('https://study.example', token='sd_x')"
+    assert loaded_by(f"import sordino as so; {made}") & heavy == set()
+    assert loaded_by("import sordino.answer.render, sordino.remote.session") & heavy == set()

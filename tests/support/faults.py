@@ -168,10 +168,16 @@ class FaultyEngine:
         self._engine.load(bounded)
 
     def run(
-        self, bounded: Bounded, receipt: Receipt, *, salt: int, progress: Progress | None = None
+        self,
+        bounded: Bounded,
+        receipt: Receipt,
+        *,
+        salt: int,
+        progress: Progress | None = None,
+        deadline: float | None = None,
     ) -> Exact:
         self._reached(Point.IN_ENGINE)
-        found = self._engine.run(bounded, receipt, salt=salt, progress=progress)
+        found = self._engine.run(bounded, receipt, salt=salt, progress=progress, deadline=deadline)
         self._reached(Point.COMPUTED)
         return found
 

@@ -19,8 +19,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from sordino.answer.answer import CellValue, Column
-from sordino.catalog.values import ARROW_TYPES
-from sordino.query.types import Value
+from sordino.query.types import ARROW_TYPES, Value
 
 if TYPE_CHECKING:
     from sordino.answer.answer import Answer

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sordino.errors import CatalogError
 from sordino.numbers.rational import is_integer
-from sordino.privacy.budget import Budget
 from sordino.query.types import Range, Type, Value
+
+if TYPE_CHECKING:
+    from sordino.privacy.budget import Budget
 
 LARGEST_LIMIT = 1_000_000  # weights of so many rows are still computed in 64 bits
 EVERYBODY = "*"  # the name of all analysts that are not named

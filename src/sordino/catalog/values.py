@@ -12,22 +12,14 @@ import numpy as np
 
 from sordino.errors import CatalogError
 from sordino.numbers.rational import brief, finite, is_integer
-from sordino.query.types import Range, Type, Value
+from sordino.query.types import ARROW_TYPES, Range, Type, Value
 
 MOST_KEYS = 1_000_000  # of one column
 LONGEST_TEXT = 10_000  # characters; longer values of the data are cut there
 LEAST_INTEGER, LARGEST_INTEGER = -(2**63), 2**63 - 1
 FIRST_YEAR, LAST_YEAR = 1, 9999
 
-# The Arrow type of each type; a column of any length needs text of 64 bits, see LONG_ARROW_TYPES.
-ARROW_TYPES = {
-    Type.INTEGER: "int64",
-    Type.REAL: "float64",
-    Type.TEXT: "string",
-    Type.BOOLEAN: "bool",
-    Type.DATE: "date32",
-    Type.TIMESTAMP: "timestamp[us]",
-}
+# A column of any length needs text of 64 bits.
 LONG_ARROW_TYPES = ARROW_TYPES | {Type.TEXT: "large_string"}
 
 

@@ -17,11 +17,13 @@ from sordino.cli.options import (
     AsJson,
     CatalogFile,
     Receipt,
+    ServerName,
     Sql,
     Typed,
     Who,
     takes_terms,
 )
+from sordino.cli.remote import ask_there, check_alone, explain_there
 from sordino.cli.usage import INTERRUPTED, refusals, show_fault
 from sordino.errors import BudgetExceeded, LedgerError, SordinoError
 
@@ -45,6 +47,7 @@ def explain(
     sql: Sql,
     *,
     catalog: CatalogFile = CATALOG,
+    server: ServerName = None,
     typed: Typed,
     who: Who = OWNER,
     picture: Annotated[
@@ -62,6 +65,12 @@ def explain(
         from sordino.session.opening import refusal_of
 
         ask = typed.read(sql)
+        if server is not None:
+            check_alone(catalog=catalog, who=who)
+            if picture is not None:
+                raise ValueError("a server draws no plan; leave out --picture or --server")
+            explain_there(server, _with_sql(ask), as_json=as_json)
+            return
         if picture is not None and picture.suffix not in (".svg", ".dot"):
             raise ValueError("the picture of a plan is written to a file ending in .svg or .dot")
         declared = read_catalog(catalog)
@@ -88,7 +97,8 @@ def explain(
 
 def _left(explanation: "Explanation", catalog: "Catalog", who: str) -> str:
     """Say what is left before the question, and for how many questions like it that is enough."""
-    from sordino.session.budgets import left_in_words, left_of  # as above
+    from sordino.ledger.left import left_in_words  # as above
+    from sordino.session.budgets import left_of
     from sordino.session.opening import ledger_of
 
     plan = explanation.plan
@@ -105,6 +115,7 @@ def ask(
     sql: Sql,
     *,
     catalog: CatalogFile = CATALOG,
+    server: ServerName = None,
     typed: Typed,
     nonnegative: Annotated[
         bool, typer.Option("--nonnegative", help="Show 0 for counts that the noise took below 0.")
@@ -135,8 +146,14 @@ def ask(
         from sordino.session import service
 
         asked = typed.read(sql, nonnegative=nonnegative, consistent=consistent, fresh=fresh)
-        declared = read_catalog(catalog)
         _check_plot(plot)
+        if server is not None:
+            check_alone(catalog=catalog, who=who, receipt=receipt)
+            for path in (plot, csv):
+                _check_free(path)
+            _write(ask_there(server, _with_sql(asked), as_json=as_json), csv, plot)
+            return
+        declared = read_catalog(catalog)
         for path in (plot, csv):
             _check_target(path, declared)
         service.check_who(who)
@@ -163,12 +180,17 @@ def ask(
             typer.echo(json.dumps(shape, indent=2))
         else:
             show_answer(console_for(), answer, left, taken_up=taken_up)
-        if csv is not None:
-            _write_csv(answer, csv)
-            typer.echo(f"wrote {csv}", err=True)
-        if plot is not None:
-            answer.plot(plot)
-            typer.echo(f"wrote {plot}", err=True)
+        _write(answer, csv, plot)
+
+
+def _write(answer: "Answer", csv: Path | None, plot: Path | None) -> None:
+    """Write an answer into the files that were named."""
+    if csv is not None:
+        _write_csv(answer, csv)
+        typer.echo(f"wrote {csv}", err=True)
+    if plot is not None:
+        answer.plot(plot)
+        typer.echo(f"wrote {plot}", err=True)
 
 
 def _with_sql(ask: "Ask") -> "Ask":
@@ -203,14 +225,19 @@ def _check_target(path: Path | None, catalog: "Catalog") -> None:
     """
     from sordino.session.owner_log import belongs_to  # as above
 
+    _check_free(path)
+    if path is not None and belongs_to(path, catalog):
+        raise ValueError(f"{str(path)!r} belongs to the catalog; write to another file")
+
+
+def _check_free(path: Path | None) -> None:
+    """Refuse to write where no file can be."""
     if path is None:
         return
     if not path.parent.is_dir():
         raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder; name a file to write")
-    if belongs_to(path, catalog):
-        raise ValueError(f"{str(path)!r} belongs to the catalog; write to another file")
 
 
 def _check_plot(path: Path | None) -> None:

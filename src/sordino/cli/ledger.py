@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from sordino.cli.options import CATALOG, OWNER, AsJson, CatalogFile, whole
+from sordino.cli.options import CATALOG, OWNER, AsJson, CatalogFile, ServerName, whole
+from sordino.cli.remote import budget_there, check_alone, history_there
 from sordino.cli.usage import Commands, refusals
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _ENTRIES_BETWEEN_STEPS = 500  # of the bar
 def budget(
     *,
     catalog: CatalogFile = CATALOG,
+    server: ServerName = None,
     who: Annotated[str, typer.Option(help="For whom to say what is left.")] = OWNER,
     as_json: AsJson = False,
 ) -> None:
@@ -38,6 +40,10 @@ def budget(
         from sordino.session.opening import ledger_of, refusal_of
         from sordino.session.service import budget_to_json, check_who
 
+        if server is not None:
+            check_alone(catalog=catalog, who=who)
+            budget_there(server, as_json=as_json)
+            return
         declared = read_catalog(catalog)
         with ledger_of(declared) as book:
             standings = standing(book, who=check_who(who))
@@ -52,6 +58,7 @@ def budget(
 def history(
     *,
     catalog: CatalogFile = CATALOG,
+    server: ServerName = None,
     who: Annotated[str | None, typer.Option(help="Only entries about this analyst.")] = None,
     people: Annotated[str | None, typer.Option(help="Only entries of this id space.")] = None,
     last: Annotated[
@@ -73,6 +80,10 @@ def history(
         from sordino.session.opening import ledger_of
         from sordino.session.service import history_to_json
 
+        if server is not None:
+            check_alone(catalog=catalog, who=who)
+            history_there(server, people=people, last=last, as_json=as_json)
+            return
         with ledger_of(read_catalog(catalog)) as book:
             spaces = sorted({*currencies(book), *book.terms})
             if people is not None and people not in spaces:

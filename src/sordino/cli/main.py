@@ -16,6 +16,7 @@ from sordino.cli.choose import choose
 from sordino.cli.demo import demo
 from sordino.cli.ledger import budget, history, ledger, log
 from sordino.cli.local.commands import local
+from sordino.cli.remote import login
 from sordino.cli.repl import repl
 from sordino.cli.server.backup import backup, restore
 from sordino.cli.server.metrics import metrics
@@ -52,7 +53,7 @@ def main(
     """Answer questions about people without giving any one of them away."""
 
 
-for command in (demo, init, check, explain, ask, repl, budget, history, log):
+for command in (demo, init, check, explain, ask, repl, budget, history, log, login):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
 app.add_typer(local, name="local")

@@ -55,6 +55,14 @@ Plot: TypeAlias = Annotated[
 CatalogFile: TypeAlias = Annotated[
     Path, typer.Option("--catalog", help="The file that declares the tables and the budget.")
 ]
+ServerName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        envvar="SORDINO_SERVER",
+        help="Ask this server instead: its address, or its name after 'sordino login'.",
+    ),
+]
 Who: TypeAlias = Annotated[str, typer.Option(help="Who asks, and whose share is charged.")]
 Sql: TypeAlias = Annotated[
     str, typer.Argument(help="The question in SQL, or - to read it from standard input.")

@@ -28,10 +28,10 @@ from sordino.cli.terminal import (
 from sordino.ledger.entry import Entry
 from sordino.ledger.history import Part, Standing, Sum, currencies
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.left import Left, and_delta, left_in_words
 from sordino.ledger.verify import Verified
-from sordino.plan.explain import COLUMNS, RELEASES, Explanation
+from sordino.plan.told import COLUMNS, RELEASES, Told
 from sordino.privacy.currency import ATTO, Currency, Price
-from sordino.session.budgets import Left, and_delta, left_in_words
 from sordino.session.service import (
     DIGITS_OF_PLAN,
     note_on_stranger,
@@ -131,7 +131,7 @@ def show_answer(console: Console, answer: Answer, left: Left, *, taken_up: bool 
 
 def show_explanation(
     console: Console,
-    explanation: Explanation,
+    explanation: Told,
     facts: Iterable[tuple[str, str]],
     warnings: Iterable[str],
 ) -> None:
@@ -210,20 +210,31 @@ def _is_some(amount: Sum) -> bool:
 
 
 def show_entries(console: Console, ledger: Ledger, listed: list[Entry], wanted: str = "") -> None:
-    """Print entries as a table: when, who, what, and what was left of the whole budget."""
-    if not listed:
+    """Print entries of a ledger as a table."""
+    questions = questions_of(ledger, listed)
+    told = [(entry, questions.get(place_of_charge(entry))) for entry in listed]
+    show_listed(console, told, currencies(ledger), wanted)
+
+
+def show_listed(
+    console: Console,
+    told: Sequence[tuple[Entry, str | None]],
+    counted: Mapping[str, Currency],
+    wanted: str = "",
+) -> None:
+    """Print entries: when, who, what, and what was left of the whole budget, where that is told."""
+    if not told:
         nothing = f"nothing is on record {wanted}" if wanted else "nothing has been asked yet"
         console.print(Text(printable(nothing)))
         return
-    counted, questions = currencies(ledger), questions_of(ledger, listed)
     table = table_with(gap=2)
-    several = len({entry.people for entry in listed}) > 1
+    several = len({entry.people for entry, _ in told}) > 1
     titles = ("number", "when", "who", "what", "left")
     for title in ("people", *titles) if several else titles:
         whole = title in ("number", "when")
         side: Literal["left", "right"] = "right" if title == "number" else "left"
         table.add_column(title, justify=side, overflow="fold", no_wrap=whole)
-    for entry in listed:
+    for entry, question in told:
         currency = counted[entry.people]
         left = Price(currency, max(0, entry.cap - entry.spent))
         cells = [
@@ -231,11 +242,10 @@ def show_entries(console: Console, ledger: Ledger, listed: list[Entry], wanted: 
             Text(entry.at.replace("T", " ").removesuffix("Z")),
             Text(printable(entry.who or entry.by)),
             Text(
-                in_words(entry, currency)
-                + _quoted(questions.get(place_of_charge(entry)), entry, console),
+                in_words(entry, currency) + _quoted(question, entry, console),
                 "" if entry.kind == "charge" else "dim",
             ),
-            Text(str(left) if entry.kind != "answer" else ""),
+            Text(str(left) if entry.kind != "answer" and entry.cap >= 0 else ""),
         ]
         table.add_row(*([Text(entry.people)] if several else []), *cells)
     console.print(table)

@@ -16,34 +16,47 @@ from sordino.dbapi.types import bound, type_code
 from sordino.ledger.ledger import Ledger
 from sordino.plan.ask import Terms, merged, read_ask
 from sordino.query.types import Type
+from sordino.remote import RemoteSession
+from sordino.remote import connect as connect_to
 from sordino.session import Session, open_catalog
 from sordino.session.session import OWNER
+
+_SCHEMES = ("https://", "http://")
 
 Row: TypeAlias = tuple[object, ...]
 Described: TypeAlias = tuple[str, str, None, None, None, None, None]
 
 
 def connect(
-    catalog: str | PathLike[str] | Catalog | Session = "sordino.toml",
+    catalog: str | PathLike[str] | Catalog | Session | RemoteSession = "sordino.toml",
     *,
     who: str | None = None,
     ledger: str | PathLike[str] | Ledger | None = None,
     receipt: str | None = None,
     threads: int | None = None,
     memory_limit: str | None = None,
+    token: str | None = None,
     intervals: bool = False,
     **stated: Unpack[Terms],
 ) -> Connection:
     """Open a catalog, or take a session, and return a connection to it.
 
-    The first arguments are those of ``so.open``. With ``intervals`` each noisy column ``n`` is
-    followed by ``n_low`` and ``n_high``. All others are those of ``Session.ask``: the price of each
-    question, by ``epsilon``, ``rho`` or ``within``, and how it is answered. For a single question
-    they can be said anew in ``Cursor.execute``.
+    An address such as ``https://study.example`` asks a server, by a ``token`` or by the one that
+    ``sordino login`` has kept. Otherwise the first arguments are those of ``so.open``. With
+    ``intervals`` each noisy column ``n`` is followed by ``n_low`` and ``n_high``. All others are
+    those of ``Session.ask``: the price of each question, by ``epsilon``, ``rho`` or ``within``, and
+    how it is answered. For a single question they can be said anew in ``Cursor.execute``.
     """
     with translated():
         terms = merged({}, stated)
-        if not isinstance(catalog, Session):
+        local = (who, ledger, receipt, threads, memory_limit)
+        if isinstance(catalog, str) and catalog.startswith(_SCHEMES):
+            _check_none(local, "a server knows these by itself; give a token")
+            remote = connect_to(catalog, token=token)
+            return Connection(remote, owned=True, intervals=intervals, terms=terms)
+        if token is not None:
+            raise TypeError("a token is for a server; name one, such as 'https://study.example'")
+        if not isinstance(catalog, Session | RemoteSession):
             session = open_catalog(
                 catalog,
                 who=OWNER if who is None else who,
@@ -53,12 +66,17 @@ def connect(
                 memory_limit=memory_limit,
             )
             return Connection(session, owned=True, intervals=intervals, terms=terms)
-        if any(given is not None for given in (who, ledger, receipt, threads, memory_limit)):
-            raise TypeError(
-                "a session that is open has its analyst and its ledger already; "
-                "give these to so.open or so.table"
-            )
+        _check_none(
+            local,
+            "a session that is open has its analyst and its ledger already; "
+            "give these to so.open or so.table",
+        )
         return Connection(catalog, owned=False, intervals=intervals, terms=terms)
+
+
+def _check_none(stated: Sequence[object], why: str) -> None:
+    if any(one is not None for one in stated):
+        raise TypeError(why)
 
 
 class Connection:
@@ -79,7 +97,9 @@ class Connection:
     ProgrammingError = errors.ProgrammingError
     NotSupportedError = errors.NotSupportedError
 
-    def __init__(self, session: Session, *, owned: bool, intervals: bool, terms: Terms) -> None:
+    def __init__(
+        self, session: Session | RemoteSession, *, owned: bool, intervals: bool, terms: Terms
+    ) -> None:
         self.session = session
         self.intervals = intervals
         self.terms = terms

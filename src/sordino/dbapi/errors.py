@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sordino.errors import BudgetError, CatalogError, LedgerError, QueryError, SordinoError
+from sordino.errors import (
+    BudgetError,
+    CatalogError,
+    LedgerError,
+    QueryError,
+    ServerError,
+    SordinoError,
+)
 
 
 class Warning(Exception):  # noqa: A001 - the name is the interface's
@@ -54,6 +61,7 @@ _KINDS: tuple[tuple[type[Exception], type[Error]], ...] = (
     (BudgetError, OperationalError),
     (LedgerError, OperationalError),
     (CatalogError, OperationalError),
+    (ServerError, OperationalError),
     (SordinoError, DatabaseError),
     (TypeError, ProgrammingError),
     (ValueError, ProgrammingError),

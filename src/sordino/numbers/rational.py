@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 Integer: TypeAlias = "int | np.integer[Any]"
 Number: TypeAlias = "int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
@@ -26,7 +27,6 @@ _LONGEST_TEXT = 400  # characters; a number of more has more digits than are rea
 _DECIMAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DIGITS = re.compile(r"-?[0-9]+")
 _DECIMAL_COMMA = re.compile(r"[0-9]*,[0-9]+")
-_WHOLE, _NOT_WHOLE = (int, np.integer), (bool, np.timedelta64)
 
 
 def positive(name: str, value: object) -> Fraction:
@@ -50,7 +50,7 @@ def covering(name: str, value: object) -> Fraction:
     (True, Fraction(3, 10))
     """
     read = positive(name, value)
-    if isinstance(value, float | np.floating):
+    if is_float(value):
         above, below = value.as_integer_ratio()
         return max(read, Fraction(int(above), int(below)))
     return read
@@ -142,7 +142,22 @@ def whole_of(name: str, text: str) -> int:
 
 def is_integer(value: object) -> TypeGuard[Integer]:
     """Tell whether a value has an integer type; booleans, durations and 1.0 have not."""
-    return isinstance(value, _WHOLE) and not isinstance(value, _NOT_WHOLE)
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    return _is_of_numpy(value, "integer") and not _is_of_numpy(value, "timedelta64")
+
+
+def is_float(value: object) -> TypeGuard[float | np.floating[Any]]:
+    """Tell whether a value is a binary fraction of any precision."""
+    return isinstance(value, float) or _is_of_numpy(value, "floating")
+
+
+def _is_of_numpy(value: object, name: str) -> bool:
+    """Tell whether a value is of a class of numpy, which no value is unless numpy is loaded."""
+    if isinstance(value, int | Fraction | Decimal | str | None):
+        return False
+    kind = getattr(sys.modules.get("numpy"), name, None)
+    return kind is not None and isinstance(value, kind)
 
 
 def written(x: Fraction) -> str:
@@ -180,7 +195,7 @@ def brief(x: Fraction) -> str:
 def _read(name: str, value: object, rule: str, allowed: Callable[[Exact], bool]) -> Fraction:
     number = _finite(value)
     if number is None:
-        known = isinstance(value, float | np.floating | Decimal)
+        known = is_float(value) or isinstance(value, Decimal)
         error = ValueError if known else TypeError
         raise error(f"{name} must be {rule}, got {_echo(value)}")
     if not allowed(number):
@@ -203,7 +218,7 @@ def _finite(value: object) -> Exact | None:
     """Return the exact number a value stands for, or None if it stands for none."""
     if is_integer(value):
         return int(value)
-    if isinstance(value, float | np.floating):
+    if is_float(value):
         # The shortest decimal that stands for this number among those of its own precision.
         value = Decimal(repr(float(value)) if isinstance(value, float) else str(value))
     if isinstance(value, Decimal):
@@ -224,7 +239,7 @@ def _is_long(number: Exact) -> bool:
 def _echo(value: object) -> str:
     """Quote an argument, or only name its type when it is no number or a long one."""
     text = ""
-    if isinstance(value, np.generic):
+    if _is_of_numpy(value, "generic"):
         text = str(value)
     elif isinstance(value, bool | float | complex | str | None):
         text = repr(value)

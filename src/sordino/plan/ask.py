@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
-from sordino.catalog.model import Limits, Purse, read_limits
+from sordino.catalog.model import Limits, read_limits
 from sordino.errors import MissingBound
 from sordino.numbers.rational import (
     Number,
@@ -19,8 +19,10 @@ from sordino.numbers.rational import (
     positive,
     probability,
 )
-from sordino.plan.parts import counted_by
-from sordino.privacy.budget import Budget, Counted
+
+if TYPE_CHECKING:
+    from sordino.catalog.model import Purse
+    from sordino.privacy.budget import Counted
 
 MAX_CONFIDENCE = 1 - Fraction(1, 10**9)
 MAX_SLACK_BY_DEFAULT = Fraction(1, 10**6)
@@ -277,10 +279,14 @@ def cost_of(price: Epsilon | Rho, purse: Purse) -> Cost:
     In a budget that counts rho, or gdp, an epsilon stands for the largest rho, or square of a mu,
     that is (epsilon, delta)-private, with the delta of the budget.
 
+    >>> from sordino.catalog.model import Purse
+    >>> from sordino.privacy.budget import Budget
     >>> purse = Purse(Budget(epsilon=3, delta=1e-6, failures=0))
     >>> cost_of(Epsilon(Fraction(1)), purse).amount
     Fraction(2435597, 100000000)
     """
+    from sordino.plan.parts import counted_by  # numpy, which reading a question needs not
+
     counted = counted_by(purse.budget.currency)
     match price:
         case Rho(amount):
@@ -314,4 +320,6 @@ def slack_for_keys(purse: Purse, delta: Fraction | None) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _amount_for(epsilon: Fraction, delta: Fraction, counted: Counted) -> Fraction:
+    from sordino.privacy.budget import Budget  # as above
+
     return Budget(epsilon=epsilon, delta=delta, failures=0, currency=counted).cap.value

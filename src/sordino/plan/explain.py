@@ -6,7 +6,6 @@ It is also drawn: as boxes and arrows, from the tables to the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import assert_never
@@ -17,6 +16,7 @@ from sordino.plan.allocate import loss_of_keys
 from sordino.plan.intervals import Expected, expected, is_noisy, short
 from sordino.plan.parts import counted_by, spent_by
 from sordino.plan.plan import Added, Plan, Shares
+from sordino.plan.told import Told
 from sordino.plan.words import keys_in_words, limits_in_words, noise, what, why, written
 from sordino.privacy.currency import Price
 from sordino.query.aggregates import COUNTS
@@ -34,14 +34,12 @@ from sordino.query.tree import (
     measures_in,
 )
 
-RELEASES = ("released", "noise", "one unit moves it by", "price", "share")
-COLUMNS = ("column", "half-width", "about")
 _LOUD = 1  # half-widths of a count, in the rows that a group is expected to have
 _LARGE = 10  # an epsilon above which little is promised
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Told):
     """What an answer would cost and how accurate it would be.
 
     ``print`` shows it as text and a notebook as a table; ``dot`` and ``svg`` draw the plan.
@@ -84,24 +82,9 @@ class Explanation:
         """Return the plan as a picture."""
         return as_svg(self.plan)
 
-    def __str__(self) -> str:
-        width = max(len(name) for name, _ in self.facts)
-        lines = [f"{name:<{width}}  {text}" for name, text in self.facts]
-        lines += ["", *_table(COLUMNS, self.widths()), ""]
-        lines += _table((*RELEASES[:3], str(self.price.currency), RELEASES[4]), self.rows())
-        lines += ["", *(f"warning: {text}" for text in self.warnings)] if self.warnings else []
-        return "\n".join(line.rstrip() for line in lines)
-
-    def _repr_html_(self) -> str:
-        facts = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.facts
-        )
-        warnings = "".join(f"<p><b>warning:</b> {escape(text)}</p>" for text in self.warnings)
-        return (
-            f'<div class="sordino-plan"><table>{facts}</table>'
-            f"{_html(COLUMNS, self.widths())}{_html(RELEASES, self.rows())}{warnings}"
-            f"{self.svg()}</div>"
-        )
+    def picture(self) -> str:
+        """Return the plan as a picture."""
+        return self.svg()
 
 
 def explain(plan: Plan, purse: Purse, *, expected_rows: Number | None = None) -> Explanation:
@@ -177,23 +160,6 @@ def _width(found: Expected) -> str:
     if found.half_width is None:
         return "not known yet"
     return f"{'' if found.rows else '± '}{short(found.half_width)}"
-
-
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    sizes = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head))]
-    rule = ["-" * size for size in sizes]
-    return [
-        "  ".join(cell.ljust(size) for cell, size in zip(line, sizes, strict=True))
-        for line in (head, rule, *lines)
-    ]
-
-
-def _html(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 # The plan as boxes and arrows. --------------------------------------------------------------------

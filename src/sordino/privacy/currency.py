@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from fractions import Fraction
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
 
 from sordino.numbers.rational import (
     Number,
@@ -18,12 +19,10 @@ from sordino.numbers.rational import (
     up_as_printed,
     written,
 )
-from sordino.privacy.concentrated import epsilon_from_renyi, epsilon_from_rho
-from sordino.privacy.gaussian import ContinuousGaussian, continuous_delta
-from sordino.privacy.leaf import Leaf, Relation
-from sordino.privacy.loss import Loss
-from sordino.privacy.normal_pairs import squared_mu
-from sordino.privacy.pure import Approximate, Pure
+
+if TYPE_CHECKING:
+    from sordino.privacy.leaf import Leaf, Relation
+    from sordino.privacy.loss import Loss
 
 Kind: TypeAlias = Literal["epsilon", "rho", "renyi", "gdp"]
 
@@ -124,6 +123,8 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
     def _counted(self, loss: Priceable) -> tuple[Fraction | None, Fraction]:
         """Return the value of a loss, or None if it is infinite, and how often it fails."""
         if self.kind == "gdp":
+            from sordino.privacy.normal_pairs import squared_mu  # numpy, which a price needs not
+
             return squared_mu(loss) or (None, Fraction(0))
         return _finite(self._stated(loss)), Fraction(0)
 
@@ -135,6 +136,9 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
             return up_as_printed(value)
         if delta == 0:
             return math.inf
+        from sordino.privacy.concentrated import epsilon_from_renyi, epsilon_from_rho
+        from sordino.privacy.gaussian import ContinuousGaussian  # as above
+
         if self.kind == "gdp":
             pair = ContinuousGaussian(variance=Fraction(1), squared_sensitivity=value)
             return pair.epsilon(delta=delta)
@@ -145,6 +149,8 @@ it; a budget that counts rho would do, such as Budget(epsilon=1, delta=1e-6)
     def keeps(self, value: Fraction, *, epsilon: Fraction, delta: Fraction) -> bool:
         """Tell whether this much of the currency is certain to be (epsilon, delta)-private."""
         if self.kind == "gdp":  # without a search for epsilon
+            from sordino.privacy.gaussian import continuous_delta  # as above
+
             return reading(continuous_delta(ratio=value, epsilon=epsilon)) <= delta
         return reading(self.epsilon(value, delta=delta)) <= epsilon
 
@@ -262,6 +268,27 @@ class Price:
             raise ValueError(f"prices in {self.currency} and in {other.currency} do not add up")
 
 
+_WORDS = re.compile(
+    r"(epsilon|rho|gdp|renyi) (\d+)(?:\.(\d{1,9}))?(?: of order (\S+))?(?: and delta (\S+))?"
+)
+
+
+def read_price(text: str) -> Price:
+    """Read what ``str`` of a price wrote.
+
+    >>> price = Price(one_order(1.5), 250_000_001, 10**11)
+    >>> read_price(str(price)) == price
+    True
+    """
+    found = _WORDS.fullmatch(text.replace("Fraction(", "").replace(", ", "/").replace(")", ""))
+    if found is None:
+        raise ValueError(f"a price is written as 'epsilon 0.5', got {text[:60]!r}")
+    kind, units, rest, order, delta = found.groups()
+    currency = Currency(cast("Kind", kind), None if order is None else Fraction(order))
+    nanos = int(units) * NANO + int((rest or "").ljust(9, "0"))
+    return Price(currency, nanos, 0 if delta is None else _attos_up(Fraction(delta)))
+
+
 def _at_least(order: Fraction) -> float:
     """Return a double that is no less than an order, whether read as it is or as it prints."""
     return max(up(order), up_as_printed(order))
@@ -313,6 +340,7 @@ def _what_would_do(loss: Priceable) -> str:
 def without_failures(loss: object) -> tuple[Loss, Fraction] | None:
     """Return what a loss is unless it fails, and the probability that it fails; None if it cannot.
 
+    >>> from sordino.privacy.pure import Approximate
     >>> leaf = Approximate(epsilon=Fraction(1), delta=Fraction(1, 1000))
     >>> without_failures(leaf)
     (Loss(Pure(epsilon=1)), Fraction(1, 1000))
@@ -324,6 +352,8 @@ def without_failures(loss: object) -> tuple[Loss, Fraction] | None:
         Numerics: exact for losses stated by epsilon and delta; else doubles that were rounded up.
         Proof: docs/proofs/budgets.md, theorem 6.
     """
+    from sordino.privacy.loss import Loss  # as above
+
     if isinstance(loss, Loss):
         uses, stated = loss.parts, loss.stated
     elif hasattr(loss, "reach"):  # a leaf by itself
@@ -340,6 +370,8 @@ def without_failures(loss: object) -> tuple[Loss, Fraction] | None:
 
 def _split(leaf: Leaf) -> tuple[Leaf, Fraction]:
     """Return what a leaf is unless it fails, and the probability that it fails."""
+    from sordino.privacy.pure import Approximate, Pure  # as above
+
     if isinstance(leaf, Approximate):
         return Pure(epsilon=leaf.bound), leaf.slack
     if leaf.pure is not None or math.isfinite(leaf.renyi(order=_LOW_ORDER)):

@@ -37,6 +37,17 @@ class Type(StrEnum):
         return self in (Type.DATE, Type.TIMESTAMP)
 
 
+# The Arrow type of each type; a column of any length needs another one for text.
+ARROW_TYPES = {
+    Type.INTEGER: "int64",
+    Type.REAL: "float64",
+    Type.TEXT: "string",
+    Type.BOOLEAN: "bool",
+    Type.DATE: "date32",
+    Type.TIMESTAMP: "timestamp[us]",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """A public interval of numbers: what an aggregate clamps to if the analyst states nothing else.

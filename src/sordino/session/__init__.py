@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: where questions are asked."""
 
-from sordino.session.budgets import Left
+from sordino.ledger.left import Left
 from sordino.session.opening import open_catalog, table
 from sordino.session.rehearsals import Rehearsal, rehearse
 from sordino.session.session import Session

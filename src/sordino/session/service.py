@@ -18,12 +18,13 @@ from sordino.errors import BudgetError, QueryError, SordinoError, error_json
 from sordino.ledger.entry import Entry
 from sordino.ledger.history import Standing, Sum
 from sordino.ledger.ledger import Ledger, check_name
+from sordino.ledger.left import Left, more_like
 from sordino.ledger.verify import Verified
 from sordino.plan.ask import Options
-from sordino.plan.explain import COLUMNS, RELEASES, Explanation
+from sordino.plan.explain import Explanation
 from sordino.plan.headings import Heading
 from sordino.plan.plan import Plan
-from sordino.session.budgets import Left, more_like
+from sordino.plan.told import COLUMNS, RELEASES
 from sordino.session.session import OWNER, asked_of
 
 DIGITS_OF_PLAN = 8

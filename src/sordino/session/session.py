@@ -22,6 +22,7 @@ from sordino.engine.protocol import Engine, Progress
 from sordino.errors import AnsweredError, SealedError, SordinoError
 from sordino.gate import Visits
 from sordino.ledger.ledger import Ledger, check_name
+from sordino.ledger.left import Budgets
 from sordino.numbers.rational import Number
 from sordino.plan.allocate import plan_question
 from sordino.plan.ask import Ask, Options, StatedWidth, Terms, read_ask
@@ -33,7 +34,7 @@ from sordino.query.tree import Query, tables_in
 from sordino.query.types import Value
 from sordino.randomness.entropy import system
 from sordino.release import release
-from sordino.session.budgets import Budgets, left_of
+from sordino.session.budgets import left_of
 from sordino.session.first_identity import first_identity
 from sordino.session.owner_log import OwnerLog, logged
 from sordino.sql.domains import PublicValues
@@ -192,8 +193,8 @@ class Session:
     def rehearse_ask(self, ask: Ask) -> Answer:
         """Answer what was asked on invented rows; see ``rehearse``."""
         with self._flights.asking():
-            plan = self._plan(ask)
             self._check_open()
+            plan = self._plan(ask)
             return self._stage().answer(plan, ask.options, who=self.who)
 
     def _stage(self) -> Rehearsal:

@@ -14,11 +14,11 @@ from sordino.catalog.checks import catalog, column, purse, table
 from sordino.catalog.checks import limits as limits_of
 from sordino.catalog.doctor import Finding, Severity, check
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable, ForeignKey, Frame, ParquetFile
-from sordino.catalog.values import ARROW_TYPES, CONVERSIONS
+from sordino.catalog.values import CONVERSIONS
 from sordino.engine.duckdb.attached import READER
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
-from sordino.query.types import Type
+from sordino.query.types import ARROW_TYPES, Type
 
 ROWS = {"id": [1], "age": [30], "note": ["x"], "price": [1.5], "big": pa.array([1], pa.uint64())}
 FRAME = Frame(pa.table(ROWS))

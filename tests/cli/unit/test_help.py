@@ -28,7 +28,7 @@ def test_every_command_is_known() -> None:
     assert sorted(ALL) == [
         *("account", "ask", "audit", "backup", "budget", "check", "choose", "demo", "explain"),
         *("history", "init", "ledger amend", "ledger export", "ledger verify"),
-        *("local best", "local encode", "local estimate", "log", "metrics"),
+        *("local best", "local encode", "local estimate", "log", "login", "metrics"),
         *("people add", "people dismiss", "people list", "people password", "repl", "restore"),
         *("serve", "token list", "token make", "token revoke"),
     ]

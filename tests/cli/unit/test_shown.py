@@ -10,8 +10,8 @@ from rich.console import Console
 import sordino as so
 from sordino.cli.show import show_answer
 from sordino.cli.terminal import gauge
+from sordino.ledger.left import more_in_words, more_like
 from sordino.privacy.currency import PURE, Price
-from sordino.session.budgets import more_in_words, more_like
 
 YEARS = tuple(range(1900, 2000))
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sordino.ledger.history import entries
+from sordino.remote import RemoteSession
 from sordino.session import Session
 
 PEOPLE = 100
@@ -48,11 +49,13 @@ def clinic(folder: Path, **stated: Any) -> Path:
     return write_catalog(folder, **stated)
 
 
-def charges(session: Session) -> int:
+def charges(session: Session | RemoteSession) -> int:
+    if isinstance(session, RemoteSession):
+        return sum(entry["kind"] == "charge" for entry in session.history(last=10**6))
     return sum(entry.kind == "charge" for entry in entries(session.ledger))
 
 
-def spent(session: Session) -> float:
+def spent(session: Session | RemoteSession) -> float:
     """What is gone of the one budget, by all together."""
     (found,) = session.budget
     return float(found.cap.value - found.in_all.value)

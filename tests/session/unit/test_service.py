@@ -19,10 +19,10 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.ledger.history import entries, standing
+from sordino.ledger.left import left_in_words
 from sordino.ledger.verify import verify
 from sordino.plan.ask import Options
 from sordino.session import Session, service
-from sordino.session.budgets import left_in_words
 
 PAGE = Path(__file__).parents[3] / "docs" / "service.md"
 SQL = "SELECT ward, COUNT(*) AS n FROM data GROUP BY ward"

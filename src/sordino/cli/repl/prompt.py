@@ -28,9 +28,9 @@ from sordino.cli.terminal import console_for, facts_of, plain, table_with
 from sordino.cli.usage import code_of, show_error, words_of
 from sordino.errors import QueryError, SordinoError
 from sordino.ledger.history import entries, standing
+from sordino.ledger.left import and_delta, is_too_dear, left_in_words, more_like
 from sordino.plan.explain import Explanation
 from sordino.session import Left
-from sordino.session.budgets import and_delta, is_too_dear, left_in_words, more_like
 from sordino.session.service import answer_to_json, check_who, number_of
 
 ENTRIES_BY_DEFAULT = 20

@@ -20,7 +20,6 @@ import duckdb
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
 from sordino.catalog.schemas import Malformed
-from sordino.catalog.values import ARROW_TYPES
 from sordino.engine.compile.dialect import DUCKDB, Writer, inner, select
 from sordino.engine.compile.rows import Tables, tables_read
 from sordino.engine.compile.scalars import Scope, Term, common
@@ -36,7 +35,7 @@ from sordino.ledger.entry import Receipt
 from sordino.plan.bound import check_matches
 from sordino.plan.plan import Bounded
 from sordino.query.tree import JoinPublic
-from sordino.query.types import Type, Value
+from sordino.query.types import ARROW_TYPES, Type, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,13 +11,12 @@ from typing import Any, assert_never
 import duckdb
 
 from sordino.catalog.model import Catalog, Column, CsvFile, DuckdbTable, Frame, ParquetFile, Table
-from sordino.catalog.values import ARROW_TYPES
 from sordino.engine.compile.dialect import select
 from sordino.engine.duckdb.attached import attached_door
 from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed, view_name
 from sordino.engine.duckdb.parquet import ParquetDoor, parquet_door
 from sordino.errors import CatalogError
-from sordino.query.types import Type
+from sordino.query.types import ARROW_TYPES, Type
 
 _GLOB = frozenset("*?[")
 LOADING = "loading"  # the name of text while it is turned into the declared types

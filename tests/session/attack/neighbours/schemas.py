@@ -19,9 +19,8 @@ from sordino.catalog.model import (
     Purse,
     Table,
 )
-from sordino.catalog.values import ARROW_TYPES
 from sordino.privacy.budget import Budget
-from sordino.query.types import Range, Type, Value
+from sordino.query.types import ARROW_TYPES, Range, Type, Value
 
 ARROW = {kind: pa.type_for_alias(name) for kind, name in ARROW_TYPES.items()}
 WORDS = ("red", "green", "blue", "", " Red ", "naïve", "π", "x'y", 'q"t', "50%", "a_b", "null")
