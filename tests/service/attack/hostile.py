@@ -150,7 +150,7 @@ def headers() -> st.SearchStrategy[bytes]:
                 b"5, 5",
                 b"+5",
             )
-        ),  # fmt: skip
+        ),
         st.binary(max_size=20),
     )
     return st.builds(lambda name, value: name + b": " + value, names, values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong after a charge is told in the same bytes, whatever it was and where it happened."""
+"""What goes wrong after a charge is told in the same bytes, whatever it was."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sordino.engine.sealed import Sealed
 from sordino.release import door
 from tests.support.services import HeldKeeper, clinic
 
-SECRET = "canary-4711"
+VALUE = "canary-4711"
 LEAST = 200
 _PRICES = count(1)
 _QUESTION = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
@@ -50,7 +50,7 @@ def kinds() -> Iterator[Exception]:
 
 def _made(kind: type[Exception], many: int) -> Exception | None:
     try:
-        return kind(*[SECRET] * many)
+        return kind(*[VALUE] * many)
     except TypeError:  # it takes another number of arguments
         return None
 
@@ -99,9 +99,9 @@ def broken_tables() -> Iterator[Fault]:
     yield returned(whole, whole, whole)
     yield returned(None)
     yield returned([1, 2])
-    for columns in ({}, {"k0": ["north"]}, {"s0": [SECRET]}, {"k0": [SECRET], "s0": [None]}):
+    for columns in ({}, {"k0": ["north"]}, {"s0": [VALUE]}, {"k0": [VALUE], "s0": [None]}):
         yield returned(pa.table(columns))
-    for value in (1.5, np.float64("nan"), SECRET, None, b"x", True, 2**63 - 1):
+    for value in (1.5, np.float64("nan"), VALUE, None, b"x", True, 2**63 - 1):
         yield returned(pa.table({"k0": ["north"] * 2, "s0": [value] * 2}))
 
 
@@ -160,7 +160,7 @@ def test_two_hundred_causes_are_told_in_the_same_bytes(
     assert len(replies) == 1, replies
     status, _, body, _ = replies.pop()
     assert status == 500
-    assert SECRET.encode() not in body
+    assert VALUE.encode() not in body
     assert ask(keeper, "json").status == 200
 
 
@@ -170,7 +170,7 @@ def test_the_same_question_is_then_answered_for_the_same_charge(
     body = json.dumps({"question": {"sql": _QUESTION, "epsilon": "0.5"}}).encode()
     request = Request("ask", "1", credential=keeper.tokens["analyst"], body=body)
     with silent(), monkeypatch.context() as patch:
-        in_the_engine(sordino.errors.BudgetExceeded(SECRET, SECRET, SECRET))(keeper, patch)
+        in_the_engine(sordino.errors.BudgetExceeded(VALUE, VALUE, VALUE))(keeper, patch)
         assert keeper.keeper.reply(request).status == 500
     charged = sum(head[1] for head in keeper.heads)
     assert keeper.keeper.reply(request).status == 200
@@ -184,6 +184,6 @@ def test_a_deadline_is_told_in_these_bytes_too(
     with silent():
         late = ask(keeper, "json")
         with monkeypatch.context() as patch:
-            in_the_database(ValueError(SECRET))(keeper, patch)
+            in_the_database(ValueError(VALUE))(keeper, patch)
             assert ask(keeper, "json") == late
     assert late.status == 500
