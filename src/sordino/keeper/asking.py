@@ -339,11 +339,10 @@ def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
                     )
         except (BudgetError, QueryError, CatalogError, Refusal):
             raise  # before the charge, so that all is given back
-        except (SealedError, LedgerError):
+        except BaseException as error:  # also what ends the process: there may be a charge
             given_back.pop_all()
-            raise
-        except Exception as error:
-            given_back.pop_all()
+            if isinstance(error, SealedError | LedgerError) or not isinstance(error, Exception):
+                raise
             keeper.tell("a question failed after its charge", error)
             raise SealedError from None
         given_back.pop_all()

@@ -54,6 +54,17 @@ class WrongArgument(SordinoError):
         self.error = error
 
 
+class InternalError(SordinoError):
+    """Something failed that should not; the text is always the same."""
+
+    code: str = "internal"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the server could not do this, and nothing was charged for it; the owner's log says why"
+        )
+
+
 @contextmanager
 def arguments() -> Iterator[None]:
     """Let what Python says of arguments be told, where nothing else can raise it."""
@@ -107,6 +118,8 @@ def document(error: Exception) -> dict[str, Any]:
             told = {"hint": error.hint, "arguments": _arguments(error)}
         case SealedError():
             kind, status, told = kebab(error), 500, {}
+        case InternalError():
+            kind, status, told = error.code, 500, {}
         case WrongArgument():
             kind = "type-error" if isinstance(error.error, TypeError) else "value-error"
             status, told = 400, {"arguments": [str(error)]}
@@ -178,12 +191,7 @@ def reply_of(error: Exception) -> Reply:
 
 # What says nothing of its cause: the owner's log does. ------------------------------------------
 
-INTERNAL = _document(
-    "internal",
-    500,
-    "internal",
-    "the server could not do this, and nothing was charged for it; the owner's log says why",
-)
+INTERNAL = document(InternalError())
 _UNUSABLE = _document(
     "ledger-error",
     503,

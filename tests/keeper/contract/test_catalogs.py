@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Another catalog is served whole or not at all, and is on record."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from sordino.engine.duckdb.engine import DuckdbEngine
+from tests.keeper.study import Study, code, study, told
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Study]:
+    with study(tmp_path / "study", server='slot = "off"') as made:
+        yield made
+
+
+def test_a_draft_is_checked_and_nothing_changes(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    served.ask(ann)
+    before = served.catalog.read_text()
+    found = told(served.send("check", olga, {"text": served.text(epsilon="4")}))
+    assert found["changes"] == ["people: epsilon 3 on record and epsilon 4 stated"]
+    wrong = told(served.send("check", olga, {"text": served.text(epsilon="-4")}))
+    assert wrong["generation"] is None
+    assert all(text.startswith("sordino.toml: ") for text in wrong["mistakes"])
+    assert told(served.send("check", olga, {"text": "]"}))["mistakes"]
+    assert served.catalog.read_text() == before
+    assert sorted(path.suffix for path in served.folder.glob(".*")) == []
+
+
+def test_a_swap_is_on_record_and_kept(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    served.ask(ann, epsilon="2.9")
+    assert served.ask(ann, epsilon="0.5").status == 409
+    body = {"text": served.text(epsilon="4"), "why": "the board allows more"}
+    reply = told(served.send("swap", olga, body))
+    (entry,) = reply["entries"]
+    assert (entry["kind"], entry["by"], entry["why"]) == ("limits", "olga", "the board allows more")
+    assert served.ask(ann, epsilon="0.5").status == 200
+    steps = told(served.send("journal", olga))["steps"]
+    assert steps[-1]["what"] == "catalog"
+    served.restart()
+    assert told(served.send("me", ann))["generation"] == reply["generation"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("epsilon = 3", "epsilon = 0"),
+        ('parquet = "visits.parquet"', 'parquet = "gone.parquet"'),
+        ('age = { type = "integer"', 'height = { type = "integer"'),
+        ("[budget]", '[ledger]\nfile = "other.ledger"\n[budget]'),
+        ('people = "people"', 'people = "others"'),
+    ],
+)
+def test_a_wrong_catalog_is_refused_and_the_old_one_stays(
+    served: Study, change: tuple[str, str]
+) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    served.ask(ann)
+    before = served.catalog.read_text()
+    generation = told(served.send("me", ann))["generation"]
+    reply = served.send("swap", olga, {"text": before.replace(*change), "why": "a try"})
+    assert (reply.status, code(reply)) == (422, "catalog")
+    assert served.catalog.read_text() == before
+    assert told(served.send("me", ann))["generation"] == generation
+    assert served.ask(ann, epsilon="0.2").status == 200
+
+
+def test_a_question_under_way_ends_in_its_own_generation(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    under_way, go_on = Event(), Event()
+    run = DuckdbEngine.run
+
+    def slow(self: DuckdbEngine, *arguments: Any, **terms: Any) -> Any:
+        under_way.set()
+        go_on.wait(30)
+        return run(self, *arguments, **terms)
+
+    monkeypatch.setattr(DuckdbEngine, "run", slow)
+    replies: list[Any] = []
+    asking = Thread(target=lambda: replies.append(served.ask(ann)))
+    asking.start()
+    assert under_way.wait(30)
+    assert (
+        served.send("swap", olga, {"text": served.text(epsilon="4"), "why": "more"}).status == 201
+    )
+    go_on.set()
+    asking.join(30)
+    assert replies[0].status == 200
+    assert served.ask(ann).status == 200
+    assert len(served.charges) == 1
+
+
+def test_settings_of_a_new_catalog_hold_at_once(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    body = {"text": served.text(server="approve_above = 0.05"), "why": "stricter"}
+    assert served.send("swap", olga, body).status == 201
+    assert served.ask(ann).status == 202

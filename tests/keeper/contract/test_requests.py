@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Approval: a machine of states, walked at random beside a model of it."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from sordino.keeper.requests import SECONDS
+from tests.keeper.study import Study, code, question, study, told
+
+DEAR = question(epsilon="0.5")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Study]:
+    with study(tmp_path / "study", server="approve_above = 0.2") as made:
+        yield made
+
+
+@pytest.fixture
+def twice(tmp_path: Path) -> Iterator[Study]:
+    with study(tmp_path / "study", server="approve_above = 0.2\napprovers = 2") as made:
+        yield made
+
+
+def test_a_dear_question_waits_for_approval_and_is_answered_once(served: Study) -> None:
+    ann, pia = served.person("ann", "analyst"), served.person("pia", "approver")
+    reply = served.send("ask", ann, {"question": DEAR})
+    assert (reply.status, reply.headers["Location"]) == (202, "/v1/requests/1")
+    assert served.send("ask", ann, {"question": DEAR}).headers == reply.headers
+    assert served.charges == []
+    served.send("vote", pia, {"decision": "approve"}, path={"request": "1"})
+    assert served.send("ask", ann, {"question": DEAR}).status == 200
+    found = told(served.send("request", ann, path={"request": "1"}))
+    assert (found["state"], found["charge"]) == ("answered", "people:2")
+    fresh = {"question": {**DEAR, "fresh": True}}
+    assert served.send("ask", ann, fresh, key="again").status == 202  # an approval is used up
+
+
+def test_a_cheap_question_needs_no_approval(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    assert served.ask(ann, epsilon="0.2").status == 200
+    reply = served.send("petition", ann, {"question": question()})
+    assert (reply.status, code(reply)) == (409, "not_dear")
+
+
+def test_an_approval_is_for_who_has_asked(served: Study) -> None:
+    ann, bob = served.person("ann", "analyst"), served.person("bob", "analyst")
+    pia = served.person("pia", "approver")
+    served.send("ask", ann, {"question": DEAR})
+    served.send("vote", pia, {"decision": "approve"}, path={"request": "1"})
+    assert served.send("ask", bob, {"question": DEAR}).status == 202
+    assert served.send("ask", ann, {"question": question(epsilon="0.6")}).status == 202
+
+
+def test_an_approval_is_given_back_where_nothing_was_charged(served: Study) -> None:
+    ann, pia = served.person("ann", "analyst"), served.person("pia", "approver")
+    too_dear = {"question": question(epsilon="5")}
+    assert served.send("ask", ann, too_dear).status == 202
+    served.send("vote", pia, {"decision": "approve"}, path={"request": "1"})
+    assert served.send("ask", ann, too_dear).status == 409
+    assert told(served.send("request", ann, path={"request": "1"}))["state"] == "approved"
+
+
+def test_nobody_decides_their_own(served: Study) -> None:
+    olga = served.person("olga", "owner")
+    served.send("ask", olga, {"question": DEAR})
+    reply = served.send("vote", olga, {"decision": "approve"}, path={"request": "1"})
+    assert (reply.status, code(reply)) == (403, "forbidden")
+    assert served.send("ask", olga, {"question": DEAR}).status == 202
+
+
+def test_votes_are_blind_until_both_are_in(twice: Study) -> None:
+    ann = twice.person("ann", "analyst")
+    pia, pat = twice.person("pia", "approver"), twice.person("pat", "approver")
+    olga = twice.person("olga", "owner")
+    twice.send("ask", ann, {"question": DEAR})
+    path = {"request": "1"}
+    twice.send("vote", pia, {"decision": "deny", "comment": "too much"}, path=path)
+    for other in (ann, pat, olga):
+        found = told(twice.send("request", other, path=path))
+        assert (found["state"], found["votes"]) == ("voted", [])
+        assert "too much" not in twice.send("requests", other).body.decode()
+    assert "deny" not in twice.send("journal", olga).body.decode()
+    assert len(told(twice.send("request", pia, path=path))["votes"]) == 1
+    assert code(twice.send("vote", pia, {"decision": "approve"}, path=path)) == "decided"
+    found = told(twice.send("vote", pat, {"decision": "approve"}, path=path))
+    assert (found["state"], len(found["votes"])) == ("denied", 2)
+
+
+def test_requests_of_others_are_as_little_there_as_none(served: Study) -> None:
+    ann, bob = served.person("ann", "analyst"), served.person("bob", "analyst")
+    served.send("ask", ann, {"question": DEAR})
+    nothing = served.send("request", bob, path={"request": "7"})
+    assert served.send("request", bob, path={"request": "1"}) == nothing
+    assert served.send("withdraw", bob, path={"request": "1"}) == nothing
+    assert told(served.send("requests", bob)) == {"requests": []}
+
+
+class Approvals(RuleBasedStateMachine):
+    """One question that two must approve, beside a model that knows the rules."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.served = Study(
+            self.folder / "study", server='approve_above = 0.2\napprovers = 2\nslot = "off"'
+        )
+        self.ann = self.served.person("ann", "analyst")
+        self.approvers = {
+            name: self.served.person(name, "approver") for name in ("pia", "pat", "pim")
+        }
+        self.state = ""
+        self.votes: dict[str, str] = {}
+        self.number = 0
+        self.key = 0
+        self.charges = 0
+
+    def teardown(self) -> None:
+        self.served.close()
+        shutil.rmtree(self.folder)
+
+    @rule()
+    def ask(self) -> None:
+        self.key += 1
+        body = {"question": {**DEAR, "fresh": True}}
+        reply = self.served.send("ask", self.ann, body, key=str(self.key))
+        if self.state == "approved":
+            fits = self.charges < 6  # of a budget of 3
+            assert reply.status == (200 if fits else 409)
+            if fits:
+                self.charges += 1
+                self.state = "answered"
+            return
+        assert reply.status == 202
+        if self.state not in ("sent", "voted"):
+            self.number, self.state, self.votes = self.number + 1, "sent", {}
+        assert reply.headers["Location"] == f"/v1/requests/{self.number}"
+
+    @precondition(lambda self: self.number)
+    @rule(
+        who=st.sampled_from(["pia", "pat", "pim"]),
+        decision=st.sampled_from(["approve"] * 3 + ["deny", "return"]),
+    )
+    def vote(self, who: str, decision: str) -> None:
+        reply = self.served.send(
+            "vote",
+            self.approvers[who],
+            {"decision": decision},
+            path={"request": str(self.number)},
+        )
+        if self.state not in ("sent", "voted") or who in self.votes:
+            assert reply.status == 409
+            return
+        assert reply.status == 200
+        self.votes[who] = decision
+        if len(self.votes) < 2:
+            self.state = "voted"
+        elif "deny" in self.votes.values():
+            self.state = "denied"
+        else:
+            self.state = "returned" if "return" in self.votes.values() else "approved"
+
+    @precondition(lambda self: self.number)
+    @rule()
+    def withdraw(self) -> None:
+        reply = self.served.send("withdraw", self.ann, path={"request": str(self.number)})
+        living = self.state in ("sent", "voted", "approved")
+        assert reply.status == (200 if living else 409)
+        if living:
+            self.state = "withdrawn"
+
+    @rule()
+    def wait(self) -> None:
+        self.served.time.now += SECONDS
+        if self.state in ("sent", "voted", "approved"):
+            self.state = "expired"
+        # Tokens of a day have ended meanwhile.
+        self.ann = self.served.token("ann", ["ask", "price"], fresh=True)
+        self.approvers = {name: self.served.token(name, ["decide"]) for name in self.approvers}
+
+    @rule()
+    def restart(self) -> None:
+        self.served.restart()
+
+    @invariant()
+    def what_is_on_record_is_what_the_model_says(self) -> None:
+        if self.number:
+            found = self.served.send("request", self.ann, path={"request": str(self.number)})
+            assert told(found)["state"] == self.state
+        assert len(self.served.charges) == self.charges
+        self.served.state.check_journal()
+
+
+TestApprovals = Approvals.TestCase
+TestApprovals.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keeper's socket: frames in strict turn, and an end that waits for what is under way."""
+
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from sordino.channel.frames import HEADER, LARGEST_REPLY, Reply, Request, length, pack, unpack_reply
+from sordino.keeper import socket as sockets
+from sordino.keeper.socket import Door, Notice
+
+
+def echo(request: Request) -> Reply:
+    return Reply(200, "text/plain", request.call.encode())
+
+
+@contextmanager
+def opened(path: Path, **terms: object) -> Iterator[Door]:
+    door = Door(path, terms.get("reply", echo))  # type: ignore[arg-type]
+    door.listen()
+    Thread(target=door.serve, daemon=True).start()
+    try:
+        yield door
+    finally:
+        door.close(5)
+
+
+def connected(path: Path) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX)
+    made.settimeout(20)
+    made.connect(str(path))
+    return made
+
+
+def reply(connection: socket.socket) -> Reply:
+    size = length(connection.recv(HEADER.size, socket.MSG_WAITALL), LARGEST_REPLY)
+    return unpack_reply(connection.recv(size, socket.MSG_WAITALL))
+
+
+def hung_up(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_requests_are_replied_to_in_turn(tmp_path: Path) -> None:
+    with opened(tmp_path / "s"), connected(tmp_path / "s") as connection:
+        connection.sendall(pack(Request("one", "1")) + pack(Request("two", "2")))
+        assert [reply(connection).body, reply(connection).body] == [b"one", b"two"]
+
+
+def test_a_frame_may_come_byte_by_byte(tmp_path: Path) -> None:
+    with opened(tmp_path / "s"), connected(tmp_path / "s") as connection:
+        for byte in pack(Request("one", "1")):
+            connection.sendall(bytes([byte]))
+        assert reply(connection).body == b"one"
+
+
+def test_the_socket_is_for_its_owner_alone(tmp_path: Path) -> None:
+    with opened(tmp_path / "s"):
+        assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o600
+    assert not (tmp_path / "s").exists()
+
+
+def test_what_a_killed_keeper_has_left_is_taken_away(tmp_path: Path) -> None:
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(tmp_path / "s"))
+    left.close()
+    with opened(tmp_path / "s"), connected(tmp_path / "s") as connection:
+        connection.sendall(pack(Request("one", "1")))
+        assert reply(connection).body == b"one"
+
+
+def test_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("mine")
+    with pytest.raises(OSError, match="in use"):
+        Door(tmp_path / "s", echo).listen()
+    assert (tmp_path / "s").read_text() == "mine"
+
+
+def test_there_are_so_many_connections_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "MOST_CONNECTIONS", 3)
+    with opened(tmp_path / "s"):
+        held = [connected(tmp_path / "s") for _ in range(3)]
+        for connection in held:
+            connection.sendall(pack(Request("one", "1")))
+            assert reply(connection).body == b"one"
+        with connected(tmp_path / "s") as one_more:
+            assert hung_up(one_more)
+        held.pop().close()
+        for _ in range(200):
+            with connected(tmp_path / "s") as next_one:
+                next_one.sendall(pack(Request("one", "1")))
+                if next_one.recv(1):
+                    break
+        else:
+            pytest.fail("a place that was left is not taken")
+        for connection in held:
+            connection.close()
+
+
+def test_who_sends_half_a_frame_is_hung_up_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "_SLOW", 0.05)
+    with opened(tmp_path / "s"), connected(tmp_path / "s") as connection:
+        connection.sendall(pack(Request("one", "1"))[:-1])
+        assert hung_up(connection)
+
+
+def test_an_idle_connection_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "_IDLE", 0.05)
+    with opened(tmp_path / "s"), connected(tmp_path / "s") as connection:
+        assert hung_up(connection)
+
+
+def test_what_is_under_way_is_done_before_the_end(tmp_path: Path) -> None:
+    began, go_on, done = Event(), Event(), Event()
+
+    def slow(_: Request) -> Reply:
+        began.set()
+        go_on.wait(20)
+        done.set()
+        return Reply(200, "text/plain", b"done")
+
+    door = Door(tmp_path / "s", slow)
+    door.listen()
+    Thread(target=door.serve, daemon=True).start()
+    with connected(tmp_path / "s") as connection:
+        connection.sendall(pack(Request("one", "1")))
+        assert began.wait(20)
+        ended: list[bool] = []
+        ending = Thread(target=lambda: ended.append(door.close(20)))
+        ending.start()
+        go_on.set()
+        ending.join(20)
+        assert ended == [True]
+        assert done.is_set()
+        assert reply(connection).body == b"done"
+
+
+def test_a_request_is_done_also_if_whoever_sent_it_goes_away(tmp_path: Path) -> None:
+    gone, done = Event(), Event()
+
+    def slow(_: Request) -> Reply:
+        gone.wait(20)
+        done.set()
+        return Reply(200, "text/plain", b"x" * 10_000_000)
+
+    with opened(tmp_path / "s", reply=slow):
+        connection = connected(tmp_path / "s")
+        connection.sendall(pack(Request("one", "1")))
+        connection.close()
+        gone.set()
+        assert done.wait(20)
+
+
+def test_a_notice_is_told_and_ends(tmp_path: Path) -> None:
+    notice = Notice(tmp_path / "s", lambda: "seven\n")
+    with connected(tmp_path / "s") as connection:
+        assert connection.makefile("rb").read() == b"seven\n"
+    assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o600
+    notice.close()
+    assert not (tmp_path / "s").exists()
