@@ -20,6 +20,7 @@ from shutil import copytree
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -127,7 +128,7 @@ def serving(catalog: Path, *options: str) -> Iterator[Server]:
             _end(keeper)
 
 
-def _started(module: str, *arguments: str) -> tuple[subprocess.Popen[bytes], dict[str, object]]:
+def _started(module: str, *arguments: str) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
     """Start a program that says in a line of JSON that it is ready."""
     reading, writing = os.pipe()
     command = [sys.executable, "-m", module, *arguments, "--ready", str(writing)]

@@ -167,7 +167,7 @@ class Service:
         """Send a request whose body comes in so many pieces, and return what came back."""
         path, _, query = target.partition("?")
         sent = [("host", "127.0.0.1"), *headers]
-        if body is not None and "content-type" not in dict(sent):
+        if body is not None and "content-type" not in {name.lower() for name, _ in sent}:
             sent.append(("content-type", "application/json"))
         if token is not None:
             sent.append(("authorization", f"Bearer {token}"))
