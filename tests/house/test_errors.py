@@ -35,6 +35,10 @@ def codes(source: Path) -> Iterator[str]:
                     for part in ast.walk(first)
                     if isinstance(part, ast.Constant) and isinstance(part.value, str)
                 )
+            case ast.Call(args=[_, ast.Constant(value=str() as value), *_]) if (
+                named(node) == "Problem"  # of the gateway
+            ):
+                yield value
             case ast.AnnAssign(
                 target=ast.Name(id="code"), value=ast.Constant(value=str() as value)
             ):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that fork while they have a ledger open, and all go on with it.
 
-It runs as a process of its own, see ``tests/ledger/launch.py``. It prints figures as JSON.
+It runs as a process of its own, see ``tests/support/launch.py``. It prints figures as JSON.
 """
 
 from __future__ import annotations

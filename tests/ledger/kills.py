@@ -2,7 +2,7 @@
 """A campaign of kills: workers are forked, killed, and the ledger is looked at after each round.
 
 It runs as a process of its own, which has everything imported and nothing open when it forks:
-see ``tests/ledger/launch.py``. It prints figures as JSON.
+see ``tests/support/launch.py``. It prints figures as JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills while a ledger's file is made, and while an older one is carried over to a new version.
 
-It runs as a process of its own, see ``tests/ledger/launch.py``. It prints figures as JSON.
+It runs as a process of its own, see ``tests/support/launch.py``. It prints figures as JSON.
 """
 
 from __future__ import annotations

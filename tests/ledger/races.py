@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes with threads that all want to be charged at once; everything they saw is written down.
 
-It runs as a process of its own, see ``tests/ledger/launch.py``. It prints figures as JSON.
+It runs as a process of its own, see ``tests/support/launch.py``. It prints figures as JSON.
 """
 
 from __future__ import annotations

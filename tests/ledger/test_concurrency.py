@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.launch import launched
+from tests.support.launch import launched
 from tests.support.postgres import Server
 
 ANALYSTS = 4

@@ -21,8 +21,8 @@ from sordino.ledger.stores.sqlite import files as sqlite_file
 from sordino.ledger.stores.sqlite import store as sqlite
 from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.ledger.verify import verify
-from tests.ledger.launch import launched
 from tests.ledger.unit.samples import in_file, in_memory, pay
+from tests.support.launch import launched
 
 
 def families(place: Path, many: int, seed: int) -> None:

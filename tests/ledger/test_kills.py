@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.ledger.kills import RANDOM
-from tests.ledger.launch import launched
 from tests.support.faults import Point
+from tests.support.launch import launched
 from tests.support.postgres import Server
 
 INSIDE = [point.name for point in Point if point not in (Point.PARSED, Point.SENT)]

@@ -41,7 +41,7 @@ from sordino.keeper.reading import visible
 from sordino.keeper.replies import as_json
 from sordino.keeper.requests import is_dear
 from sordino.keeper.requests import to_json as request_to_json
-from sordino.keeper.state import Row
+from sordino.keeper.state import Row, State
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
 from sordino.ledger.rules import slack_up
@@ -321,7 +321,7 @@ def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
                     raise _Waits(request_to_json(visit, row))
                 given_back.callback(keeper.requests.give_back, approval, visit.by.who)
         number = _begun(visit, priced, key) if earlier is None else int(earlier["number"])
-        given_back.callback(state.change, "DELETE FROM questions WHERE number = ?", number)
+        given_back.callback(_forget, state, number, charge)
         deadline = keeper.slots.seconds_left(visit.arrived)
         try:
             with keeper.room(deadline):
@@ -354,6 +354,12 @@ def _answered(visit: Visit, priced: Priced, key: str | None) -> Answer:
     if approval is not None:
         keeper.requests.answered(approval, answer.charge.number)
     return answer
+
+
+def _forget(state: State, number: int, charge: Entry | None) -> None:
+    """Forget a question that was refused; never one whose key has been charged before."""
+    if charge is None:
+        state.change("DELETE FROM questions WHERE number = ?", number)
 
 
 def _begun(visit: Visit, priced: Priced, key: str | None) -> int:

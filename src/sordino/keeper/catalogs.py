@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,28 +13,29 @@ from pathlib import Path
 from typing import Any
 
 from sordino.catalog.model import Catalog
-from sordino.catalog.toml import read_all
+from sordino.catalog.toml import read_all, read_catalog
 from sordino.channel import messages
 from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError, LedgerError
 from sordino.keeper.generations import name_of, open_generation
-from sordino.keeper.problems import Refusal, arguments
+from sordino.keeper.problems import Refusal, wrong_body
 from sordino.keeper.replies import as_json
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
-from sordino.ledger.ledger import Ledger, differences
+from sordino.ledger.ledger import differences
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.rules import terms_of
 
 _MOST_STEPS = 1_000
+_SWAP = "swap.json"  # in the state folder: a swap that was begun and is not done
 
 
 def check(visit: Visit) -> Reply:
     """Check the text of a catalog, and say what would change."""
     text = visit.read(messages.Draft).text
-    with _drafted(visit, text.encode()) as path:
-        catalog, mistakes = _read(path, _path(visit))
+    with _drafted(_path(visit), text.encode()) as draft:
+        catalog, mistakes = _read(draft, _path(visit))
         if catalog is None:
             return as_json({"mistakes": mistakes, "changes": [], "generation": None})
         told = {
@@ -46,9 +49,11 @@ def check(visit: Visit) -> Reply:
 def swap(visit: Visit) -> Reply:
     """Serve another catalog from now on; what is under way ends under the one before."""
     body = visit.read(messages.NewCatalog)
+    if not body.why.replace("\n", "").isprintable():  # which no ledger takes, once it is begun
+        raise wrong_body("why must be printable text")
     path = _path(visit)
     text = path.read_bytes() if body.text is None else body.text.encode()
-    with visit.keeper.swapping, _drafted(visit, text) as draft:
+    with visit.keeper.swapping, _drafted(path, text) as draft:
         catalog, mistakes = _read(draft, path)
         if catalog is None:
             raise Refusal("catalog", 422, "; ".join(mistakes))
@@ -57,12 +62,10 @@ def swap(visit: Visit) -> Reply:
         changes = _changes(visit, catalog)
         try:
             DuckdbEngine(catalog).close()
-            with arguments():
-                amended = _amended(catalog, visit.by.who, body.why)
+            begin_swap(visit.keeper.folder, text, by=visit.by.who, why=body.why)
+            amended = finish_swap(visit.keeper.folder, path)
         except (CatalogError, LedgerError) as error:  # whoever may call this may read it
             raise Refusal("catalog", 422, str(error)) from None
-        if body.text is not None:
-            draft.replace(path)
         generation = open_generation(path)
         visit.keeper.serve(generation)
         visit.keeper.state.note(visit.by.who, "catalog", f"{generation.name}: {body.why}")
@@ -82,13 +85,13 @@ def _path(visit: Visit) -> Path:
 
 
 @contextmanager
-def _drafted(visit: Visit, text: bytes) -> Iterator[Path]:
+def _drafted(path: Path, text: bytes) -> Iterator[Path]:
     """Write a draft beside the catalog, so that names of files in it mean the same."""
-    path = _path(visit)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -131,13 +134,54 @@ def _changes(visit: Visit, catalog: Catalog) -> list[str]:
     return told
 
 
-def _amended(catalog: Catalog, by: str, why: str) -> list[Entry]:
-    """Put changed limits on record."""
-    ledger: Ledger = open_ledger(catalog, catalog.book)
+def begin_swap(folder: Path, text: bytes, *, by: str, why: str) -> None:
+    """Write down durably what is to be done, so that it is done whole, also after a crash."""
+    step = json.dumps({"text": text.decode(), "by": by, "why": why}).encode()
+    partial = folder / f"{_SWAP}.part"
+    held = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(held, "wb") as file:
+        file.write(step)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(folder / _SWAP)
+    _sync(folder)
+
+
+def finish_swap(folder: Path, path: Path) -> list[Entry]:
+    """Do what was begun: put changed limits on record, and then the text in its place.
+
+    Where nothing was begun, nothing is done. If the ledger refuses the limits, the text stays as it
+    is, and what was begun is forgotten.
+    """
+    step = folder / _SWAP
     try:
-        return ledger.amend(by=by, why=why)
+        begun = json.loads(step.read_bytes())
+    except FileNotFoundError:
+        return []
+    try:
+        with _drafted(path, begun["text"].encode()) as draft:
+            catalog = read_catalog(draft)
+            ledger = open_ledger(catalog, catalog.book)
+            try:
+                entries = ledger.amend(by=begun["by"], why=begun["why"])
+            finally:
+                ledger.close()
+            draft.replace(path)
+            _sync(path.parent)
+    except (CatalogError, LedgerError):
+        step.unlink()
+        raise
+    step.unlink()
+    return entries
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(held)
     finally:
-        ledger.close()
+        os.close(held)
 
 
 def journal(visit: Visit) -> Reply:

@@ -17,8 +17,9 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Thread
 
-from sordino.errors import LedgerError, SordinoError
+from sordino.errors import CatalogError, LedgerError, SordinoError
 from sordino.keeper.asking import resume
+from sordino.keeper.catalogs import finish_swap
 from sordino.keeper.generations import open_generation
 from sordino.keeper.keeper import Keeper
 from sordino.keeper.people import DAY
@@ -39,6 +40,7 @@ FIRST = "owner.token"  # where the first token waits if nobody is there to be to
 _FIRST_OF_SYSTEMD = 3  # the descriptor of a socket that systemd hands over
 OWNERS_SOCKET = "owner.sock"  # where counts are told
 FAILED, UNUSABLE = 2, 4  # exit codes, as everywhere
+_LOG = logging.getLogger("sordino.keeper")
 _LARGEST_LOG = 10 * 1024 * 1024
 _OLDER_LOGS = 3
 
@@ -74,10 +76,14 @@ def locked(folder: Path) -> Iterator[None]:
 
 def open_keeper(catalog: Path, folder: Path) -> Keeper:
     """Open a keeper on a catalog, with its own state in a folder."""
-    key = read_key(_key_of(folder))
+    key, path = read_key(_key_of(folder)), catalog.resolve()
     state = State(folder / STATE)
     try:
-        return Keeper(open_generation(catalog.resolve()), state, key)
+        try:
+            finish_swap(folder, path)
+        except (CatalogError, LedgerError) as error:
+            _LOG.error("a swap of the catalog was begun and is refused: %s", type(error).__name__)
+        return Keeper(open_generation(path), state, key)
     except BaseException:
         state.close()
         raise

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sordino serve`: what it starts, what it prints, and how it ends."""
 
+import json
 import os
 import signal
+import ssl
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import httpx
 import pytest
+import trustme
 from typer.testing import CliRunner
 
 from sordino.cli.main import app
-from sordino.cli.server.demo import asked_by_curl
+from sordino.cli.server.demo import asked_by_curl, asked_by_python
 from tests.support.servers import RunningServer, is_running, serving
 
 
@@ -58,6 +62,51 @@ def test_the_line_for_curl_gets_an_answer(demo: RunningServer) -> None:
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert b'"disease":"asthma"' in done.stdout
+
+
+def test_the_line_for_python_gets_the_same_answer(demo: RunningServer, tmp_path: Path) -> None:
+    line = asked_by_python(demo.url, demo.token("alice"))
+    assert line.startswith("python -c ")
+    command = f"exec {sys.executable}{line.removeprefix('python')}"
+    homes = {"HOME": str(tmp_path), "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""}
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        capture_output=True,
+        check=False,
+        timeout=120,
+        env=os.environ | homes,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"asthma" in done.stdout
+
+
+def test_https_is_spoken_with_a_certificate(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost")
+    certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "both.pem")
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    both = str(tmp_path / "both.pem")
+    with serving("--demo", "--tls", both, both, "--name", "localhost") as server:
+        assert server.url.startswith("https://localhost:")
+        trusted = ssl.create_default_context(cafile=tmp_path / "authority.pem")
+        headers = {"Authorization": f"Bearer {server.token('ada')}"}
+        with httpx.Client(verify=trusted, headers=headers, base_url=server.url) as client:
+            assert client.get("/v1/me").json()["name"] == "ada"
+        old = ssl.create_default_context(cafile=tmp_path / "authority.pem")
+        old.maximum_version = ssl.TLSVersion.TLSv1_2
+        assert httpx.get(f"{server.url}/healthz", verify=old).status_code == 200
+        with pytest.raises(httpx.TransportError):
+            httpx.get(server.url.replace("https", "http") + "/healthz")
+
+
+def test_counts_are_told_to_whoever_may_open_the_folder(demo: RunningServer) -> None:
+    done = CliRunner().invoke(app, ["metrics", "--state", str(demo.state)])
+    assert done.exit_code == 0, done.stderr
+    assert "# TYPE " in done.stdout
+    done = CliRunner().invoke(app, ["metrics", "--state", str(demo.state), "--json"])
+    told = json.loads(done.stdout)
+    assert told
+    assert all(isinstance(count, float) for count in told.values())
 
 
 def test_only_the_owner_can_open_the_state_folder(demo: RunningServer) -> None:

@@ -2,10 +2,14 @@
 """What a gateway is as a process: what it has loaded, and what happens when the keeper goes."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.support.gateways import RunningGateway, start_gateway
 from tests.support.keepers import FakeKeeper, echo
@@ -73,12 +77,33 @@ def test_a_request_is_sent_once_even_if_its_reply_is_lost(
     assert httpx.get(f"{gateway.url}/v1/me").status_code == 200
 
 
-@pytest.mark.parametrize("workers", [3])
-def test_workers_share_one_port_and_one_that_dies_is_replaced(
-    keeper: FakeKeeper, workers: int
-) -> None:
-    with start_gateway(keeper.path, "--workers", str(workers)) as gateway:
-        numbers = set()
-        for _ in range(40):
-            numbers.add(httpx.get(f"{gateway.url}/healthz").headers["sordino-request"][:14])
-        assert len(numbers) > 1
+def workers_of(gateway: RunningGateway) -> set[int]:
+    at = gateway.process.pid
+    return set(map(int, Path(f"/proc/{at}/task/{at}/children").read_text("ascii").split()))
+
+
+def test_workers_share_one_port_and_one_that_dies_is_replaced(keeper: FakeKeeper) -> None:
+    with start_gateway(keeper.path, "--workers", "3") as gateway:
+        before = workers_of(gateway)
+        assert len(before) == 3
+        killed = min(before)
+        os.kill(killed, signal.SIGKILL)
+        due = time.monotonic() + 30
+        while killed in (now := workers_of(gateway)) or len(now) < 3:
+            assert time.monotonic() < due
+            time.sleep(0.05)
+        with httpx.Client(base_url=gateway.url) as client:
+            assert [client.get("/v1/me").status_code for _ in range(10)] == [200] * 10
+
+
+def test_a_gateway_that_others_could_reach_in_the_clear_does_not_start(folder: Path) -> None:
+    command = [sys.executable, "-m", "sordino.gateway", "--keeper", str(folder / "k")]
+    done = subprocess.run(
+        [*command, "--host", "0.0.0.0", "--port", "0"],  # noqa: S104 - what is refused
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "add --tls CERT KEY or --proxy ADDRESS" in done.stderr

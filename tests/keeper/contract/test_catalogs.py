@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another catalog is served whole or not at all, and is on record."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.errors import LedgerError
+from sordino.keeper import catalogs
+from sordino.keeper.main import open_keeper
+from sordino.ledger.ledger import Ledger
 from tests.keeper.study import Study, code, study, told
 
 
@@ -96,6 +100,72 @@ def test_a_question_under_way_ends_in_its_own_generation(
     assert replies[0].status == 200
     assert served.ask(ann).status == 200
     assert len(served.charges) == 1
+
+
+class Killed(BaseException):
+    """The process has ended here."""
+
+
+@pytest.mark.parametrize("place", ["amend", "replace"])
+def test_a_swap_that_a_crash_has_cut_short_is_finished_at_the_next_start(
+    served: Study, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    served.ask(ann)
+
+    def killed(*_: object, **__: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        if place == "amend":
+            patched.setattr(Ledger, "amend", killed)
+        else:
+            patched.setattr(Path, "unlink", lambda *_, **__: None)
+            patched.setattr(catalogs, "_sync", _killed_at(killed, 2))
+        with pytest.raises(Killed):
+            served.send("swap", olga, {"text": served.text(epsilon="4"), "why": "more"})
+    served.close()
+    keeper = open_keeper(served.catalog, served.folder)
+    assert keeper.generations.now.catalog.purses[0][1].budget.cap.nanos == 4 * 10**9
+    keeper.close()
+    assert not (served.folder / "swap.json").exists()
+    served.open()
+    assert "epsilon = 4" in served.catalog.read_text()
+    assert [entry.kind for entry in served.entries].count("limits") == 1
+
+
+def _killed_at(killed: Callable[[], None], call: int) -> Callable[[Path], None]:
+    calls: list[Path] = []
+
+    def sync(folder: Path) -> None:
+        calls.append(folder)
+        if len(calls) == call:
+            killed()
+
+    return sync
+
+
+def test_a_swap_that_is_refused_is_forgotten(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    olga = served.person("olga", "owner")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise LedgerError("so much cannot be kept")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "amend", refuse)
+        body = {"text": served.text(epsilon="4"), "why": "more"}
+        assert served.send("swap", olga, body).status == 422
+    assert not (served.folder / "swap.json").exists()
+    assert "epsilon = 3" in served.catalog.read_text()
+
+
+def test_a_catalog_keeps_its_mode(served: Study) -> None:
+    olga = served.person("olga", "owner")
+    served.catalog.chmod(0o640)
+    served.send("swap", olga, {"text": served.text(epsilon="4"), "why": "more"})
+    assert served.catalog.stat().st_mode & 0o777 == 0o640
 
 
 def test_settings_of_a_new_catalog_hold_at_once(served: Study) -> None:

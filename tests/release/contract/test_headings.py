@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
+from typing import get_args
 
 import pytest
 
@@ -14,6 +15,7 @@ from sordino.errors import QueryError
 from sordino.plan.ask import Options
 from sordino.plan.headings import Heading, headings
 from sordino.plan.plan import Plan
+from sordino.privacy.budget import Counted
 from sordino.query.tree import Key, Kind, Measure, MeasureRef, Output, Query
 from sordino.query.types import Type
 from sordino.release import release
@@ -101,12 +103,12 @@ KEYS = [(), (questions.DECLARED,), (questions.DISCOVERED,)]
 
 
 @pytest.mark.parametrize(
-    ("measure", "keys", "rho"), list(product(questions.EVERYTHING, KEYS, (False, True)))
+    ("measure", "keys", "counted"), list(product(questions.EVERYTHING, KEYS, get_args(Counted)))
 )
 def test_a_plan_made_by_hand_has_the_columns_that_were_named(
-    measure: Measure, keys: tuple[Key, ...], rho: bool, engine: DuckdbEngine
+    measure: Measure, keys: tuple[Key, ...], counted: Counted, engine: DuckdbEngine
 ) -> None:
-    declared: Catalog = questions.catalog(rho=rho)
+    declared: Catalog = questions.catalog(counted=counted)
     asked: Query = questions.question([questions.COUNT, measure], *keys)
     for diagnostics in (False, True):
         plan = questions.plan_question(asked, declared, epsilon=1, diagnostics=diagnostics)

@@ -14,16 +14,19 @@ from sordino.cli.options import (
     Delta,
     Receipt,
     Rho,
+    ServerName,
     Typed,
     Who,
     Within,
 )
+from sordino.cli.remote import check_alone
 from sordino.cli.usage import refusals
 
 
 def repl(
     *,
     catalog: CatalogFile = CATALOG,
+    server: ServerName = None,
     epsilon: Annotated[
         str | None, typer.Option(help="What each answer may cost; \\epsilon changes it.")
     ] = None,
@@ -49,4 +52,9 @@ def repl(
 
         typed = Typed(epsilon=epsilon, rho=rho, within=within, confidence=confidence, delta=delta)
         manner = Manner(yes=yes, no_history=no_history, as_json=as_json)
+        if server is not None:
+            from sordino.cli.repl.remote import start_there  # httpx is loaded only here
+
+            check_alone(catalog=catalog, who=who, receipt=receipt)
+            raise typer.Exit(start_there(server, typed, manner))
         raise typer.Exit(start(catalog, who, typed, receipt, manner))

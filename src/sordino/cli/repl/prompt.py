@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from rich.text import Text
 
 import sordino as so
 from sordino.answer.render import plain as brief
-from sordino.catalog.model import Column
+from sordino.catalog.model import Catalog, Column
 from sordino.cli.options import Typed
 from sordino.cli.repl.input import (
     COMMANDS_WITHOUT_BACKSLASH,
@@ -66,34 +67,36 @@ def start(catalog: Path, who: str, typed: Typed, receipt: str | None, manner: Ma
 
     In a terminal an error is shown and forgotten, and the code is 0.
     """
-    watched = sys.stdin.isatty()
-    if not watched and not manner.yes:
+    check_input(typed, manner)
+    with so.open(catalog, who=check_who(who), receipt=receipt) as session:
+        if not manner.as_json:
+            note_stranger(session.catalog, who)
+        return speak(_LocalPrompt(session, typed, manner), session.catalog, manner)
+
+
+def check_input(typed: Typed, manner: Manner) -> None:
+    """Refuse terms that mean nothing, and a pipe in which nobody can confirm a price."""
+    if not sys.stdin.isatty() and not manner.yes:
         raise ValueError(
             "the input is no terminal, so that nobody can confirm a price; add --yes to pay "
             "without being asked"
         )
     _check(typed)
-    with so.open(catalog, who=check_who(who), receipt=receipt) as session:
-        if not manner.as_json:
-            note_stranger(session.catalog, who)
-        if not watched:
-            prompt = _Prompt(session, typed, manner, read=read_pipe, confirm=read_pipe)
-            return prompt.run(watched=False)
-        history = None if manner.no_history else history_file()
-        terminal = Terminal(session.catalog, tuple(_HELP), history)
-        try:
-            prompt = _Prompt(
-                session,
-                typed,
-                manner,
-                read=terminal.read,
-                confirm=terminal.confirm,
-                remember=terminal.remember,
-            )
-            prompt.greet()
-            prompt.run(watched=True)
-        finally:
-            terminal.close()
+
+
+def speak(prompt: Prompt, catalog: Catalog, manner: Manner) -> int:
+    """Let somebody type, or read a pipe; ``catalog`` has the names that can be completed."""
+    if not sys.stdin.isatty():
+        return prompt.run(watched=False)
+    history = None if manner.no_history else history_file()
+    terminal = Terminal(catalog, tuple(_HELP), history)
+    try:
+        prompt.read, prompt.confirm = terminal.read, terminal.confirm
+        prompt.remember = terminal.remember
+        prompt.greet([table.name for table in catalog.tables])
+        prompt.run(watched=True)
+    finally:
+        terminal.close()
     return 0
 
 
@@ -102,36 +105,46 @@ def _check(typed: Typed) -> None:
     (typed if typed.priced else typed.changed("epsilon", "1")).read("")
 
 
-class _Prompt:
-    """What is remembered from one question to the next."""
+class Prompt(ABC):
+    """What is remembered from one question to the next, whoever answers it."""
 
-    def __init__(
-        self,
-        session: so.Session,
-        typed: Typed,
-        manner: Manner,
-        *,
-        read: Callable[[str], str],
-        confirm: Callable[[str], str],
-        remember: Callable[[str], None] | None = None,
-    ) -> None:
-        self.session = session
+    def __init__(self, typed: Typed, manner: Manner) -> None:
         self.typed = typed
         self.yes = manner.yes
         self.as_json = manner.as_json
-        self.read = read
-        self.confirm = confirm
-        self.remember = remember
+        self.read: Callable[[str], str] = read_pipe
+        self.confirm: Callable[[str], str] = read_pipe
+        self.remember: Callable[[str], None] | None = None
         self.console = console_for()
         self.errors = console_for(errors=True)
         self.last = ""  # question
 
-    def greet(self) -> None:
+    @abstractmethod
+    def ask(self, sql: str, *, fresh: bool) -> None:
+        """Show the price, let it be confirmed, and show the answer."""
+
+    @abstractmethod
+    def show_tables(self) -> None:
+        """Show what can be asked about."""
+
+    @abstractmethod
+    def show_budget(self) -> None:
+        """Show what is left."""
+
+    @abstractmethod
+    def show_history(self, many: int) -> None:
+        """Show the newest entries of the ledger."""
+
+    @abstractmethod
+    def change_who(self, name: str) -> str:
+        """Let somebody else be charged if one is named; return who is charged."""
+
+    def greet(self, tables: list[str]) -> None:
         """Say how to begin."""
         if not self.as_json:
-            tables = ", ".join(table.name for table in self.session.catalog.tables)
+            named = ", ".join(tables)
             self.console.print(
-                f"Ask {tables} in SQL; end with ; or an empty line. \\help lists commands.",
+                f"Ask {named} in SQL; end with ; or an empty line. \\help lists commands.",
                 markup=False,
             )
 
@@ -170,17 +183,13 @@ class _Prompt:
             case "fresh":
                 self._fresh()
             case "tables":
-                self._show_tables()
+                self.show_tables()
             case "budget":
-                standings = standing(self.session.ledger, who=self.session.who)
-                show_budget(self.console, standings, self.session.who)
+                self.show_budget()
             case "history":
-                self._show_history(value)
+                self._history(value)
             case "who":
-                if value:
-                    self.session.who = check_who(value)
-                    note_stranger(self.session.catalog, value)
-                self.console.print(f"{self.session.who} is charged", markup=False)
+                self.console.print(f"{self.change_who(value)} is charged", markup=False)
             case "help" | "h" | "?":
                 self.console.print(facts_of(_HELP.items()))
             case _:
@@ -202,42 +211,25 @@ class _Prompt:
         self._ask(self.last, fresh=True)
 
     def _ask(self, sql: str, *, fresh: bool = False) -> None:
-        """Show the price, let it be confirmed, and show the answer; a stored one costs nothing."""
         if not self.typed.priced:
             raise ValueError(
-                "say first what a question may cost, such as \\epsilon 0.2, or how far off answers "
-                "may be, such as \\within 50"
+                "say first what a question may cost, such as \\epsilon 0.2, or how far off "
+                "answers may be, such as \\within 50"
             )
-        explanation = self.session.explain_ask(self.typed.read(sql))
-        plan = explanation.plan
-        answer = None if fresh else self.session.stored(plan)
-        if answer is None:
-            if not self.yes and not self._is_agreed(explanation):
-                return
-            answer = self.session.answer(plan, fresh=fresh)
-        left = self._left(plan.people)
-        if self.as_json:
-            typer.echo(json.dumps({**answer_to_json(answer, left), "plan": number_of(plan)}))
-        else:
-            show_answer(self.console, answer, left)
-            self.console.print()
+        self.ask(sql, fresh=fresh)
 
-    def _is_agreed(self, explanation: Explanation) -> bool:
-        """Show what an answer would cost and how wide its error bars would be; Enter agrees."""
-        plan, left = explanation.plan, self._left(explanation.plan.people)
-        facts = [
-            ("price", and_delta(explanation.price, plan.slack)),
-            ("left", left_in_words(left, explanation.price, plan.slack, more="")),
-        ]
-        columns = zip(explanation.columns, explanation.widths(), strict=True)
-        for (title, expected), (_, width, about) in columns:
-            between = ": " if expected.half_width is None else " "
-            told = f"{width}{between}{about}" if about else width
-            facts.append((title, plain(told, self.console)))
-        facts += [("warning", warning) for warning in explanation.warnings]
+    def _history(self, many: str) -> None:
+        if many and not (many.isascii() and many.isdecimal() and int(many)):
+            raise ValueError(f"\\history takes how many entries to show, got {many!r}")
+        self.show_history(int(many or ENTRIES_BY_DEFAULT))
+
+    def is_agreed(self, facts: list[tuple[str, str]], *, fits: bool) -> bool:
+        """Show what an answer would cost and how wide its error bars would be; Enter agrees.
+
+        What does not fit into what is left is not asked for.
+        """
         self.console.print(facts_of(facts))
-        enough = more_like(explanation.price, plan.slack, left.left, left.delta)
-        if not enough or is_too_dear(left, explanation.price):
+        if not fits:
             return False
         try:
             said = self.confirm("Enter or y asks, anything else cancels: ")
@@ -250,28 +242,6 @@ class _Prompt:
             self.console.print("cancelled; nothing was charged", style="dim")
         return agreed
 
-    def _left(self, people: str) -> Left:
-        return next(one for one in self.session.budget if one.people == people)
-
-    def _show_tables(self) -> None:
-        table = table_with("table", "column", "type", "what is declared")
-        for one in self.session.catalog.tables:
-            name = f"{one.name} (public)" if one.public else one.name
-            for column in one.columns:
-                told = "whose row it is" if column.name == one.unit else _declared(column)
-                cells = Text(name, "bold"), Text(column.name), str(column.type), Text(told)
-                table.add_row(*cells)
-                name = ""
-        self.console.print(table)
-
-    def _show_history(self, many: str) -> None:
-        if many and not (many.isascii() and many.isdecimal() and int(many)):
-            raise ValueError(f"\\history takes how many entries to show, got {many!r}")
-        ledger = self.session.ledger
-        show_entries(
-            self.console, ledger, list(entries(ledger, last=int(many or ENTRIES_BY_DEFAULT)))
-        )
-
     def _show_error(self, error: Exception) -> None:
         if self.as_json:
             show_error(error, as_json=True)
@@ -282,6 +252,77 @@ class _Prompt:
             marks = not line.strip(" ^")
             style = "red" if marks else "" if line.startswith("  ") else "dim"
             self.errors.print(Text(line, style=style))
+
+
+class _LocalPrompt(Prompt):
+    """A prompt for a session here."""
+
+    def __init__(self, session: so.Session, typed: Typed, manner: Manner) -> None:
+        super().__init__(typed, manner)
+        self.session = session
+
+    def ask(self, sql: str, *, fresh: bool) -> None:
+        """Show the price, let it be confirmed, and show the answer; a stored one costs nothing."""
+        explanation = self.session.explain_ask(self.typed.read(sql))
+        plan = explanation.plan
+        answer = None if fresh else self.session.stored(plan)
+        if answer is None:
+            if not self.yes and not self._agree(explanation):
+                return
+            answer = self.session.answer(plan, fresh=fresh)
+        left = self._left(plan.people)
+        if self.as_json:
+            typer.echo(json.dumps({**answer_to_json(answer, left), "plan": number_of(plan)}))
+        else:
+            show_answer(self.console, answer, left)
+            self.console.print()
+
+    def _agree(self, explanation: Explanation) -> bool:
+        plan, left = explanation.plan, self._left(explanation.plan.people)
+        facts = [
+            ("price", and_delta(explanation.price, plan.slack)),
+            ("left", left_in_words(left, explanation.price, plan.slack, more="")),
+        ]
+        columns = zip(explanation.columns, explanation.widths(), strict=True)
+        for (title, expected), (_, width, about) in columns:
+            between = ": " if expected.half_width is None else " "
+            told = f"{width}{between}{about}" if about else width
+            facts.append((title, plain(told, self.console)))
+        facts += [("warning", warning) for warning in explanation.warnings]
+        enough = more_like(explanation.price, plan.slack, left.left, left.delta)
+        return self.is_agreed(facts, fits=bool(enough) and not is_too_dear(left, explanation.price))
+
+    def _left(self, people: str) -> Left:
+        return next(one for one in self.session.budget if one.people == people)
+
+    def show_tables(self) -> None:
+        """Show what is declared of each column."""
+        table = table_with("table", "column", "type", "what is declared")
+        for one in self.session.catalog.tables:
+            name = f"{one.name} (public)" if one.public else one.name
+            for column in one.columns:
+                told = "whose row it is" if column.name == one.unit else _declared(column)
+                cells = Text(name, "bold"), Text(column.name), str(column.type), Text(told)
+                table.add_row(*cells)
+                name = ""
+        self.console.print(table)
+
+    def show_history(self, many: int) -> None:
+        """Show the newest entries of the ledger."""
+        ledger = self.session.ledger
+        show_entries(self.console, ledger, list(entries(ledger, last=many)))
+
+    def show_budget(self) -> None:
+        """Show what is left."""
+        standings = standing(self.session.ledger, who=self.session.who)
+        show_budget(self.console, standings, self.session.who)
+
+    def change_who(self, name: str) -> str:
+        """Let somebody else be charged if one is named; return who is charged."""
+        if name:
+            self.session.who = check_who(name)
+            note_stranger(self.session.catalog, name)
+        return self.session.who
 
 
 def _declared(column: Column) -> str:

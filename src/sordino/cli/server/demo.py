@@ -20,6 +20,7 @@ from sordino.cli.server.line import Line
 SERVING = """
 [server]
 slot = "250ms"            # a new answer leaves a quarter of a second after its question came
+approve_above = 0.9       # a question that costs more is asked after the owner has approved it
 """
 _SQL = "SELECT disease, COUNT(*) AS n FROM visits GROUP BY disease"
 _EPSILON = "0.2"
