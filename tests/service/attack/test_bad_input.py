@@ -273,7 +273,7 @@ def test_a_body_that_is_none_is_refused(
         ([("Content-Type", "text/plain")], 415),
         ([("Content-Type", "application/json"), ("Content-Encoding", "gzip")], 415),
         ([("Content-Type", "application/x-www-form-urlencoded")], 415),
-        ([("Content-Type", "")], 415),
+        ([("Content-Type", "")], 400),
         ([("Content-Length", "5"), ("Transfer-Encoding", "chunked")], 400),
         ([("Authorization", "Bearer x")], 400),  # the second one of them
         ([("Idempotency-Key", "a"), ("Idempotency-Key", "b")], 400),
