@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from starlette.applications import Starlette
@@ -42,6 +43,7 @@ FORMS: Final = {  # media types that Accept may name, and the form of an answer 
 }
 _FORMED = frozenset({"ask", "answer", "rehearse"})  # calls whose reply is an answer
 _JSON = "application/json"
+_WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 _VISIBLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 _LONGEST = {
     "authorization": 300,
@@ -189,7 +191,7 @@ def by_path(calls: Iterable[Call]) -> dict[str, dict[str, Call]]:
 
 def response_of(reply: Reply) -> Response:
     """Return a reply as HTTP."""
-    media = reply.media if reply.body else None
+    media = None if reply.status in _WITHOUT_BODY else reply.media
     return Response(reply.body, reply.status, reply.headers, media)
 
 

@@ -19,7 +19,7 @@ from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError, LedgerError
 from sordino.keeper.generations import name_of, open_generation
-from sordino.keeper.problems import Refusal, wrong_body
+from sordino.keeper.problems import Refusal, arguments
 from sordino.keeper.replies import as_json
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
@@ -49,8 +49,6 @@ def check(visit: Visit) -> Reply:
 def swap(visit: Visit) -> Reply:
     """Serve another catalog from now on; what is under way ends under the one before."""
     body = visit.read(messages.NewCatalog)
-    if not body.why.replace("\n", "").isprintable():  # which no ledger takes, once it is begun
-        raise wrong_body("why must be printable text")
     path = _path(visit)
     text = path.read_bytes() if body.text is None else body.text.encode()
     with visit.keeper.swapping, _drafted(path, text) as draft:
@@ -63,7 +61,8 @@ def swap(visit: Visit) -> Reply:
         try:
             DuckdbEngine(catalog).close()
             begin_swap(visit.keeper.folder, text, by=visit.by.who, why=body.why)
-            amended = finish_swap(visit.keeper.folder, path)
+            with arguments():
+                amended = finish_swap(visit.keeper.folder, path)
         except (CatalogError, LedgerError) as error:  # whoever may call this may read it
             raise Refusal("catalog", 422, str(error)) from None
         generation = open_generation(path)
@@ -150,8 +149,8 @@ def begin_swap(folder: Path, text: bytes, *, by: str, why: str) -> None:
 def finish_swap(folder: Path, path: Path) -> list[Entry]:
     """Do what was begun: put changed limits on record, and then the text in its place.
 
-    Where nothing was begun, nothing is done. If the ledger refuses the limits, the text stays as it
-    is, and what was begun is forgotten.
+    Where nothing was begun, nothing is done. If the ledger refuses the limits or the reason, the
+    text stays as it is, and what was begun is forgotten.
     """
     step = folder / _SWAP
     try:
@@ -168,7 +167,7 @@ def finish_swap(folder: Path, path: Path) -> list[Entry]:
                 ledger.close()
             draft.replace(path)
             _sync(path.parent)
-    except (CatalogError, LedgerError):
+    except (CatalogError, LedgerError, ValueError):
         step.unlink()
         raise
     step.unlink()
