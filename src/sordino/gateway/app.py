@@ -47,6 +47,7 @@ _WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 _VISIBLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 _LONGEST = {
     "authorization": 300,
+    "content-type": 200,
     "idempotency-key": 200,
     "sordino-seen": 4_000,
     "if-none-match": 200,
@@ -91,7 +92,9 @@ class Gateway:
             await send(message)
 
         inner: ASGIApp = self._inner
-        if not self._names.has(_host(Headers(scope=scope))):
+        if _size(scope["headers"]) > self._limits.header:  # those that came in one piece
+            inner = response_of(problems.LONG_HEADER.reply)
+        elif not self._names.has(_host(Headers(scope=scope))):
             inner = response_of(problems.WRONG_HOST.reply)
         elif is_long(scope, self._limits):
             inner = response_of(problems.LONG_HEADER.reply)
@@ -198,6 +201,11 @@ def _fixed(path: str, reply: Reply) -> Handler:
         return response_of(reply)
 
     return handle
+
+
+def _size(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    """Return how many bytes headers have, with what separates them."""
+    return sum(len(name) + len(value) + len(b": \r\n") for name, value in headers)
 
 
 def _host(headers: Headers) -> str:
