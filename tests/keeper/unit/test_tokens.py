@@ -4,6 +4,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from argon2.exceptions import VerificationError
 from hypothesis import given
@@ -160,8 +161,8 @@ def test_what_says_nothing_of_its_cause_is_one_text() -> None:
 
 
 def test_a_cap_larger_than_can_be_kept_is_refused() -> None:
-    catalog = frame_catalog({"a": [1]}, unit="row", epsilon=1)
+    catalog = frame_catalog(pa.table({"a": [1]}), unit="row", epsilon=1)
     assert cap_of(catalog, "9223372036.854775807") == 2**63 - 1
-    for cap in ("9223372036.854775808", 1e300, 10**400):
+    for cap in ("9223372036.854775808", 1e100, 10**150):
         with pytest.raises(Refusal, match="without one"):
             cap_of(catalog, cap)
