@@ -10,7 +10,6 @@ from fractions import Fraction
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
-from sordino.privacy.calibrate import least_epsilon
 from sordino.privacy.concentrated import Concentrated, delta_from_rho, epsilon_from_renyi
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.laplace import DiscreteLaplace
@@ -18,6 +17,7 @@ from sordino.privacy.leaf import Leaf, round_down
 from sordino.privacy.orders import Curve, best_order, delta_value, epsilon_value
 from sordino.privacy.pure import Approximate, KaryResponse, Pure
 from sordino.privacy.repeated import Failures, different_epsilon, repeated_delta
+from sordino.privacy.search import least_epsilon
 from sordino.privacy.subsampled import PoissonSubsampled, Subsampled
 from sordino.privacy.tables import PmfPair
 
