@@ -4,7 +4,7 @@
 PYTHON ?= python3
 UV     ?= uv
 AUDIT  ?= pip-audit
-PYTEST ?= --numprocesses auto
+PYTEST ?= --numprocesses auto --dist worksteal
 
 VENV := .venv
 BIN  := $(VENV)/bin
