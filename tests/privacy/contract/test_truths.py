@@ -142,7 +142,8 @@ def answers(
     high, low = (mpmath.log(a / b) for a, b in zip(p, q, strict=True))
     first, chances = counts(uses, p[0])
     start = float(uses * low + first * (high - low))
-    return start + float(high - low) * np.arange(chances.size), chances
+    losses: Floats = start + float(high - low) * np.arange(chances.size, dtype=np.float64)
+    return losses, chances
 
 
 def sampled(dice: random.Random, *, leaves: int) -> Composition:
