@@ -37,6 +37,7 @@ epsilon = {cap}
 
 [server]
 slot = "{slot}"
+deadline = 600
 resume = {resume}
 rate = 10000
 
