@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -19,9 +19,8 @@ from sordino.plan.plan import Bounded, Cells, Distinct, Part, Total
 from sordino.query.operations import call
 from sordino.query.tree import Call, Literal
 from sordino.query.types import Type
-from tests.support.rewrite import rewritten
+from tests.support.rewrite import Mutant, rewritten
 
-Mutant = Callable[[], AbstractContextManager[Any]]
 _WIDE = 2**31
 
 
