@@ -123,8 +123,8 @@ def budget_there(server: str, *, as_json: bool) -> None:
 
             # A cap is of use only where all budgets count alike, so the first one says how.
             counted = session.budget[0].cap.currency
-            told = f"this token: {Price(counted, cap - spent)} of {Price(counted, cap)} left"
-            console_for().print(told, markup=False, highlight=False)
+            line = f"this token: {Price(counted, cap - spent)} of {Price(counted, cap)} left"
+            console_for().print(line, markup=False, highlight=False)
 
 
 def history_there(server: str, *, people: str | None, last: int, as_json: bool) -> None:
