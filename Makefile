@@ -4,7 +4,7 @@
 PYTHON ?= python3
 UV     ?= uv
 AUDIT  ?= pip-audit
-PYTEST ?= --numprocesses auto
+PYTEST ?= --numprocesses auto --dist worksteal
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -64,6 +64,7 @@ lock: ## Resolve the libraries again and write requirements/*.txt (needs uv).
 	$(LOCK) --extra plot --constraint requirements/runtime.txt --output-file requirements/plot.txt
 	$(LOCK) --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	$(LOCK) --extra postgres --constraint requirements/dev.txt --output-file requirements/postgres.txt
+	$(LOCK) --extra client --constraint requirements/dev.txt --output-file requirements/client.txt
 	$(LOCK) --extra server --constraint requirements/dev.txt --output-file requirements/server.txt
 	$(LOCK) --extra bench --constraint requirements/dev.txt --output-file requirements/bench.txt
 

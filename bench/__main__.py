@@ -23,6 +23,7 @@ from bench import (
     medians,
     noise,
     questions,
+    service,
     smooth,
     sources,
     start,
@@ -56,6 +57,7 @@ def main() -> int:
         local,
         questions,
         sources,
+        service,
         audit,
         start,
     )

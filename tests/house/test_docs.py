@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
+from sordino.cli.main import app
 from sordino.remote import profiles
 from tests.house.tree import PAGES, ROOT, SCRIPT, SOURCES, name_of
 from tests.support.servers import serving
 
 SERVED = {"remote.md"}  # pages that ask a server
+README = ROOT / "README.md"
 INDEX = ROOT / "docs" / "index.md"
 FENCE = re.compile(r"^( *)```([\w-]*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -53,17 +56,26 @@ RUNNING = [
 ]
 
 
-def run(command: str, folder: Path) -> None:
+def run_installed(command: str) -> None:
+    """Run a command as it is typed, by the script that is installed."""
     path = f"{SCRIPT.parent}{os.pathsep}{os.environ['PATH']}"
     arguments = shlex.split(command)
     done = subprocess.run(
-        arguments, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, check=False
+        arguments, env=os.environ | {"PATH": path}, capture_output=True, check=False
     )
     assert done.returncode == 0, f"{command}: {done.stderr.decode()}"
 
 
+def run_here(command: str) -> None:
+    """Run a command in this process, which has loaded what every command would load again."""
+    script, *arguments = shlex.split(command)
+    assert script == SCRIPT.name
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, f"{command}: {done.output}{done.exception!r}"
+
+
 def test_the_readme_shows_python_sql_and_commands() -> None:
-    found = blocks(ROOT / "README.md")
+    found = blocks(README)
     assert any(block.language == "python" and "SELECT" in block.text for block in found)
     assert any(commands(block) for block in found if block.language == "console")
 
@@ -93,10 +105,11 @@ def test_the_blocks_of_a_page_run_from_top_to_bottom(
 def run_blocks(page: Path, tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")  # where the examples are
     namespace: dict[str, object] = {"__name__": "__main__"}
+    run = run_installed if page == README else run_here
     for block in blocks(page):
         if block.language == "console":
             for command in commands(block):
-                run(command, tmp_path)
+                run(command)
         if block.language == "python":
             padded = "\n" * (block.line - 1) + block.text
             exec(compile(padded, name_of(page), "exec"), namespace)  # noqa: S102 - our own pages
@@ -112,10 +125,14 @@ def test_every_local_link_leads_somewhere(page: Path) -> None:
     assert [name_of(target) for target in links(page) if not target.exists()] == []
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=name_of)
-def test_every_page_that_a_docstring_cites_exists(source: Path) -> None:
-    cited = set(re.findall(r"docs/[\w/-]+\.md", source.read_text("utf-8")))
-    assert [page for page in sorted(cited) if not (ROOT / page).exists()] == []
+def test_every_page_that_a_docstring_cites_exists() -> None:
+    cited = [
+        (name_of(source), page)
+        for source in SOURCES
+        for page in re.findall(r"docs/[\w/-]+\.md", source.read_text("utf-8"))
+    ]
+    assert cited
+    assert [(source, page) for source, page in cited if not (ROOT / page).exists()] == []
 
 
 def test_every_page_is_reached_from_the_index() -> None:

@@ -59,3 +59,16 @@ def test_every_exported_name_exists_and_no_other_is_offered() -> None:
         assert getattr(sordino, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'Sordino'"):
         sordino.Sordino  # type: ignore[attr-defined]  # noqa: B018 - the point of the test
+
+
+def test_no_module_hides_an_exported_name_of_its_package() -> None:
+    """A module that is imported is bound in its package, also where that exports another thing."""
+    packages = [module for module in modules("sordino") if hasattr(module, "__all__")]
+    hidden = {
+        f"{package.__name__}.{name}"
+        for package in packages
+        for name in package.__all__
+        if isinstance(getattr(package, name), ModuleType)
+    }
+    meant = {"dbapi", "local", "losses", "mock", "sensitivity", "smooth", "theorems"}
+    assert {name for name in hidden if name.rpartition(".")[2] not in meant} == set()

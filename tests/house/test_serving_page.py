@@ -14,12 +14,13 @@ import pytest
 
 from sordino.channel.calls import CALLS
 from sordino.gateway.limits import Limits
-from tests.house.test_docs import blocks
+from tests.house.test_docs import README, blocks
 from tests.house.tree import ROOT, SCRIPT
 from tests.support.servers import serving
 
 PAGE = ROOT / "docs" / "serving.md"
 SHELL = [block for block in blocks(PAGE) if block.language == "sh"]
+IN_README = [block for block in blocks(README) if "sordino serve" in block.text]
 PATH = f"{SCRIPT.parent}{os.pathsep}{os.environ['PATH']}"
 
 needs_curl = pytest.mark.skipif(
@@ -48,10 +49,16 @@ def run(text: str, folder: Path, **variables: str) -> str:
     return done.stdout
 
 
+def test_the_readme_serves_in_the_same_four_lines() -> None:
+    assert [block.text for block in IN_README] == [SHELL[0].text]
+
+
 @needs_curl
 def test_four_lines_lead_from_nothing_to_an_answer(tmp_path: Path) -> None:
     install, *lines = SHELL[0].text.splitlines()
-    assert install == "pip install 'sordino[server]'"  # which the environment of tests has done
+    assert (
+        install == "pip install --editable '.[server]'"
+    )  # which the environment of tests has done
     assert len(lines) == 3
     port = str(free_port())
     text = "\n".join(lines).replace("8000", port)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FunctionType
 from typing import Any
 
@@ -40,3 +40,11 @@ def _forget(function: Any) -> None:
     clear = getattr(function, "cache_clear", None)
     if clear is not None:
         clear()
+
+
+Mutant = Callable[[], AbstractContextManager[Any]]
+
+
+def mutant(function: Callable[..., Any], old: str, new: str) -> Mutant:
+    """Return what changes a function for a while, each time it is called."""
+    return lambda: rewritten(function, old, new)

@@ -2,11 +2,12 @@
 """Options that several commands share, and how numbers that were typed are read."""
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_type_hints
 
 import typer
 
@@ -19,6 +20,19 @@ CATALOG = Path("sordino.toml")
 OWNER = "owner"
 SURE = "0.95"
 _PRICES = ("epsilon", "rho", "within")
+
+
+def typed_secret(what: str) -> str:
+    """Read a token or a password: unseen in a terminal, or a line of standard input.
+
+    A prompt that hides what is typed would warn of an echo where there is no terminal.
+    """
+    if sys.stdin.isatty():
+        return cast("str", typer.prompt(what, hide_input=True, err=True))
+    line = sys.stdin.readline().rstrip("\r\n")
+    if not line:
+        raise ValueError(f"a {what} is read from standard input, and nothing came")
+    return line
 
 
 def whole(*, least: int | None = None, most: int | None = None) -> Callable[[str | int], int]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from sordino.cli.options import CATALOG, OWNER, AsJson
+from sordino.cli.options import CATALOG, OWNER, AsJson, typed_secret
 from sordino.cli.usage import refusals
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def login(
 
         address, authority = checked_url(url), None if ca is None else str(ca.resolve())
         if user is None:
-            token = typer.prompt("token", hide_input=True, err=True)
+            token = typed_secret("token")
         else:
-            password = typer.prompt(f"password of {user}", hide_input=True, err=True)
+            password = typed_secret(f"password of {user}")
             token = token_for(address, user, password, ca=authority)
         with connect(address, token=token, ca=authority) as session:
             who = session.who
@@ -117,6 +117,14 @@ def budget_there(server: str, *, as_json: bool) -> None:
             return
         for left in session.budget:
             console_for().print(str(left), markup=False, highlight=False)
+        cap, spent = session.me.get("cap_nanos"), session.me.get("spent_nanos", 0)
+        if cap is not None:
+            from sordino.privacy.currency import Price  # as above
+
+            # A cap is of use only where all budgets count alike, so the first one says how.
+            counted = session.budget[0].cap.currency
+            line = f"this token: {Price(counted, cap - spent)} of {Price(counted, cap)} left"
+            console_for().print(line, markup=False, highlight=False)
 
 
 def history_there(server: str, *, people: str | None, last: int, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from starlette.applications import Starlette
@@ -42,9 +43,11 @@ FORMS: Final = {  # media types that Accept may name, and the form of an answer 
 }
 _FORMED = frozenset({"ask", "answer", "rehearse"})  # calls whose reply is an answer
 _JSON = "application/json"
+_WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 _VISIBLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 _LONGEST = {
     "authorization": 300,
+    "content-type": 200,
     "idempotency-key": 200,
     "sordino-seen": 4_000,
     "if-none-match": 200,
@@ -89,7 +92,9 @@ class Gateway:
             await send(message)
 
         inner: ASGIApp = self._inner
-        if not self._names.has(_host(Headers(scope=scope))):
+        if _size(scope["headers"]) > self._limits.header:  # those that came in one piece
+            inner = response_of(problems.LONG_HEADER.reply)
+        elif not self._names.has(_host(Headers(scope=scope))):
             inner = response_of(problems.WRONG_HOST.reply)
         elif is_long(scope, self._limits):
             inner = response_of(problems.LONG_HEADER.reply)
@@ -186,7 +191,7 @@ def by_path(calls: Iterable[Call]) -> dict[str, dict[str, Call]]:
 
 def response_of(reply: Reply) -> Response:
     """Return a reply as HTTP."""
-    media = reply.media if reply.body else None
+    media = None if reply.status in _WITHOUT_BODY else reply.media
     return Response(reply.body, reply.status, reply.headers, media)
 
 
@@ -196,6 +201,11 @@ def _fixed(path: str, reply: Reply) -> Handler:
         return response_of(reply)
 
     return handle
+
+
+def _size(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    """Return how many bytes headers have, with what separates them."""
+    return sum(len(name) + len(value) + len(b": \r\n") for name, value in headers)
 
 
 def _host(headers: Headers) -> str:

@@ -67,7 +67,8 @@ BAD_HEADER = Problem(
     400,
     "bad_header",
     "a header of the request is there twice, is too long or has letters that it may not have",
-    "send Authorization, Idempotency-Key, Sordino-Seen and If-None-Match at most once, in ASCII",
+    "send Authorization, Content-Type, Idempotency-Key, Sordino-Seen and If-None-Match at most "
+    "once, in ASCII",
 )
 NO_BODY_TAKEN = Problem(
     400, "no_body_taken", "this call takes no body", "send it without one", _CLOSE

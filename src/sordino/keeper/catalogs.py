@@ -19,7 +19,7 @@ from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError, LedgerError
 from sordino.keeper.generations import name_of, open_generation
-from sordino.keeper.problems import Refusal
+from sordino.keeper.problems import Refusal, arguments
 from sordino.keeper.replies import as_json
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
@@ -61,7 +61,8 @@ def swap(visit: Visit) -> Reply:
         try:
             DuckdbEngine(catalog).close()
             begin_swap(visit.keeper.folder, text, by=visit.by.who, why=body.why)
-            amended = finish_swap(visit.keeper.folder, path)
+            with arguments():
+                amended = finish_swap(visit.keeper.folder, path)
         except (CatalogError, LedgerError) as error:  # whoever may call this may read it
             raise Refusal("catalog", 422, str(error)) from None
         generation = open_generation(path)
@@ -148,8 +149,8 @@ def begin_swap(folder: Path, text: bytes, *, by: str, why: str) -> None:
 def finish_swap(folder: Path, path: Path) -> list[Entry]:
     """Do what was begun: put changed limits on record, and then the text in its place.
 
-    Where nothing was begun, nothing is done. If the ledger refuses the limits, the text stays as it
-    is, and what was begun is forgotten.
+    Where nothing was begun, nothing is done. If the ledger refuses the limits or the reason, the
+    text stays as it is, and what was begun is forgotten.
     """
     step = folder / _SWAP
     try:
@@ -166,7 +167,7 @@ def finish_swap(folder: Path, path: Path) -> list[Entry]:
                 ledger.close()
             draft.replace(path)
             _sync(path.parent)
-    except (CatalogError, LedgerError):
+    except (CatalogError, LedgerError, ValueError):
         step.unlink()
         raise
     step.unlink()

@@ -8,6 +8,7 @@ import fcntl
 import json
 import logging
 import os
+import resource
 import signal
 import socket
 import stat
@@ -105,6 +106,7 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
     is in the file owner.token of the folder, to be taken out of there.
     """
     make_folder(folder)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what this process holds is in no file
     ending = Event()
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, lambda *_: ending.set())

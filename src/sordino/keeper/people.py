@@ -24,6 +24,7 @@ from sordino.session.service import check_who
 DAY = 24 * 3600
 SECONDS_OF_LOGIN = 12 * 3600
 _NANO = 10**9
+_LARGEST_CAP = 2**63 - 1  # nano-units; what the file can hold
 
 
 class People:
@@ -232,7 +233,10 @@ def cap_of(catalog: Catalog, cap: Number | str) -> int:
         )
     with arguments():
         stated = decimal_of("cap", cap) if isinstance(cap, str) else cap
-        return int(positive("cap", stated) * _NANO)
+        nanos = int(positive("cap", stated) * _NANO)
+    if nanos > _LARGEST_CAP:
+        raise wrong_body("a cap so large is none; make the token without one")
+    return nanos
 
 
 def revoke(visit: Visit) -> Reply:

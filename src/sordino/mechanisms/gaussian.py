@@ -32,7 +32,6 @@ from sordino.numbers.rational import (
     positive_whole,
     probability,
 )
-from sordino.privacy.calibrate import least, least_double
 from sordino.privacy.discrete_gaussian import (
     DiscreteGaussian,
     greatest_variance,
@@ -41,6 +40,7 @@ from sordino.privacy.discrete_gaussian import (
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.lattice import FINE
 from sordino.privacy.loss import Loss, single
+from sordino.privacy.search import least, least_double
 from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,

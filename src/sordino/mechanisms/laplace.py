@@ -23,9 +23,9 @@ from sordino.numbers.rational import (
     positive,
     positive_whole,
 )
-from sordino.privacy.calibrate import least_double
 from sordino.privacy.laplace import DiscreteLaplace
 from sordino.privacy.loss import Loss, single
+from sordino.privacy.search import least_double
 from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,

@@ -40,8 +40,8 @@ from sordino.plan.plan import (
 )
 from sordino.privacy import losses
 from sordino.privacy.budget import Counted
-from sordino.privacy.calibrate import least
 from sordino.privacy.loss import Loss, compose, single
+from sordino.privacy.search import least
 from sordino.query.tree import MeasureRef, Output, Query, measures_in
 from sordino.sensitivity.norms import Sensitivity
 

@@ -10,7 +10,6 @@ from fractions import Fraction
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
-from sordino.privacy.calibrate import least_epsilon
 from sordino.privacy.concentrated import Concentrated, delta_from_rho, epsilon_from_renyi
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
 from sordino.privacy.laplace import DiscreteLaplace
@@ -18,6 +17,7 @@ from sordino.privacy.leaf import Leaf, round_down
 from sordino.privacy.orders import Curve, best_order, delta_value, epsilon_value
 from sordino.privacy.pure import Approximate, KaryResponse, Pure
 from sordino.privacy.repeated import Failures, different_epsilon, repeated_delta
+from sordino.privacy.search import least_epsilon
 from sordino.privacy.subsampled import PoissonSubsampled, Subsampled
 from sordino.privacy.tables import PmfPair
 
@@ -163,7 +163,7 @@ def _responses(parts: Parts) -> tuple[dict[Fraction, int], Failures] | None:
 
 
 def set_aside(parts: Parts, *, delta: Fraction) -> float:
-    """Return the epsilon of one use beside steps that may fail and are known by epsilon and delta.
+    """Return the epsilon of one use beside steps that may fail, or that have a largest loss.
 
     With their deltas those fail; else they add at most their epsilons to the loss of the other.
 
@@ -179,13 +179,13 @@ def set_aside(parts: Parts, *, delta: Fraction) -> float:
     failures, bound, rest = split
     if failures.room(delta) <= 0:
         return math.inf
-    left = Fraction(round_down(lambda: failures.left(delta)))
+    left = Fraction(round_down(lambda: failures.left(delta))) if failures.counts else delta
     least = reading(rest.epsilon(delta=left)) if left > 0 else math.inf
     return up_as_printed(bound + least) if isinstance(least, Fraction) else math.inf
 
 
 def set_aside_delta(parts: Parts, *, epsilon: Fraction) -> float:
-    """Return the delta of one use beside steps that may fail, as for ``set_aside``.
+    """Return the delta of one use beside other steps, as for ``set_aside``.
 
     1.0 where there is no such use.
     """
@@ -207,7 +207,12 @@ def _aside(parts: Parts) -> tuple[Failures, Fraction, Leaf] | None:
         else:
             rest.append((leaf, times))
     if not deltas or len(rest) != 1 or rest[0][1] != 1:
-        return None
+        # What has a largest loss is set aside too, and does not fail.
+        pures = [(leaf.pure, leaf, times) for leaf, times in rest]
+        bound += sum((times * pure for pure, _, times in pures if pure is not None), Fraction(0))
+        rest = [(leaf, times) for pure, leaf, times in pures if pure is None]
+        if len(rest) != 1 or rest[0][1] != 1:
+            return None
     return Failures(deltas), bound, rest[0][0]
 
 

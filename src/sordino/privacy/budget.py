@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 
 from sordino.errors import BudgetExceeded
 from sordino.numbers.rational import Number, positive, probability_or_zero, up_as_printed, written
-from sordino.privacy.calibrate import least
 from sordino.privacy.concentrated import epsilon_from_rho
 from sordino.privacy.currency import (
     ATTO,
@@ -27,6 +26,7 @@ from sordino.privacy.currency import (
     one_order,
 )
 from sordino.privacy.leaf import RELATIONS, Relation
+from sordino.privacy.search import least
 
 Counted: TypeAlias = Literal["epsilon", "rho", "gdp"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number, probability_or_zero, up_as_printed, written
-from sordino.privacy.calibrate import least_epsilon
 from sordino.privacy.leaf import Floats, Leaf, both_signs, order_of, positive_fraction, whole_size
+from sordino.privacy.search import least_epsilon
 
 _HALVINGS = 60
 _PROFILE_HALVINGS = 14

@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 
 from sordino.numbers.balls import SMALLEST
-from sordino.privacy.calibrate import approach, least
 from sordino.privacy.concentrated import concentrated_deltas, concentrated_reach, delta_from_rho
 from sordino.privacy.gaussian import GaussianLeaf, is_far
 from sordino.privacy.lattice import (
@@ -28,6 +27,7 @@ from sordino.privacy.lattice import (
     wide_deltas,
 )
 from sordino.privacy.leaf import Floats, whole_size
+from sordino.privacy.search import approach, least
 
 _STEPS = 1 << 30  # calibrated variances are multiples of 2**-30 of a power of two
 _WIDE_ENOUGH = 2  # variance over squared sensitivity from which listing all shifts gains nothing

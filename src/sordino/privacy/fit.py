@@ -15,8 +15,8 @@ from sordino.numbers.rational import (
     probability_or_zero,
     reading,
 )
-from sordino.privacy.calibrate import least
 from sordino.privacy.loss import Loss
+from sordino.privacy.search import least
 
 _DIGITS = 6  # of the parameter that is searched for
 _DECADE = 9 * 10 ** (_DIGITS - 1)

@@ -19,8 +19,8 @@ from sordino.numbers.rational import (
     probability_or_zero,
     up_as_printed,
 )
-from sordino.privacy.calibrate import least_epsilon
 from sordino.privacy.leaf import Floats, Leaf, both_signs, order_of, whole_size
+from sordino.privacy.search import least_epsilon
 
 _ROOT_TWO = math.sqrt(2)
 _ROOT_HALF_PI = math.sqrt(math.pi / 2)

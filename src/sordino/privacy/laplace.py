@@ -11,7 +11,6 @@ import numpy as np
 
 from sordino.numbers.balls import SMALLEST, Ball, ball, round_up
 from sordino.numbers.rational import Number, probability_or_zero, reading, up_as_printed
-from sordino.privacy.calibrate import least_double
 from sordino.privacy.leaf import (
     BoundedLeaf,
     Floats,
@@ -22,6 +21,7 @@ from sordino.privacy.leaf import (
     short_of,
     whole_size,
 )
+from sordino.privacy.search import least_double
 
 _FEW = 32  # steps up to which all losses are listed
 

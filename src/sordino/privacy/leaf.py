@@ -22,7 +22,7 @@ from sordino.numbers.rational import (
     up_as_printed,
     written,
 )
-from sordino.privacy.calibrate import least_double
+from sordino.privacy.search import least_double
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Relation: TypeAlias = Literal["add_remove", "replace_one"]

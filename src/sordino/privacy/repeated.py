@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from sordino.numbers.balls import Ball, ball, bits, is_positive, round_up
 from sordino.numbers.rational import reading, up_as_printed
-from sordino.privacy.calibrate import least, least_epsilon_up_to
+from sordino.privacy.search import least, least_epsilon_up_to
 
 _EXACT_BITS = 2**14  # products up to this size are compared exactly
 _MOST_SUMS = 1 << 10  # beyond, the sums take longer than the distribution

@@ -23,7 +23,6 @@ from sordino.numbers.rational import (
     up_as_printed,
     written,
 )
-from sordino.privacy.calibrate import least_double
 from sordino.privacy.grouped import Grouped
 from sordino.privacy.leaf import (
     Floats,
@@ -37,6 +36,7 @@ from sordino.privacy.leaf import (
 )
 from sordino.privacy.orders import least_rho, pair_divergences
 from sordino.privacy.pure import Pure
+from sordino.privacy.search import least_double
 
 _MARGIN = 1 + 2.0**-28  # more than the error of a sum over crowds: see below
 MOST_COUNTED = 10**6  # people up to whom the answers are counted

@@ -330,7 +330,10 @@ class Subsampled(Leaf):
             return found
 
         left, right = self.reach(float(target) / 2)
-        return inverse(self._delta, larger, target=target, high=max(-left, right))
+        high = max(-left, right)
+        if self.base.infinity > 0 and reading(self._delta(2 * Fraction(high) + 1)) > target:
+            return math.inf  # the failures were rounded down above, and are a little more
+        return inverse(self._delta, larger, target=target, high=high)
 
     def group(self, size: int) -> Subsampled | Grouped:
         """Return a bound on the loss for neighbours that differ in ``size`` units."""

@@ -19,16 +19,18 @@ def connect(
     profile: str | None = None,
     ca: str | None = None,
     waiting: float = WAITING,
+    remember: bool = True,
 ) -> RemoteSession:
     """Connect to a server that answers questions, and return a session there.
 
     ``server`` is its address, such as ``"https://study.example"``, or the name of a profile. The
     token comes from whoever owns the data, or from ``sordino login``, which keeps it in a profile;
     then no token is needed here. ``ca`` is a file with the certificate of an authority of one's
-    own. ``waiting`` is how many seconds an answer may take.
+    own. ``waiting`` is how many seconds an answer may take. With ``remember=False`` no receipt is
+    kept or sent, as suits a demonstration, whose ledger begins anew each time.
 
     Guarantee: that of the session of the server, which charges before it looks; what is remembered
-        here holds its ledger to every receipt that was seen.
+        here holds its ledger to the newest receipt that was seen.
     """
     known = _known(server, token, profile)
     url = server if known is None else known.url
@@ -40,7 +42,7 @@ def connect(
         raise ValueError(
             f"there is no token for {url}: give one as token=, or keep one with 'sordino login'"
         )
-    heads = Heads(checked_url(url))
+    heads = Heads(checked_url(url)) if remember else None
     return RemoteSession(Wire(url, secret, ca=authority, heads=heads, waiting=waiting), heads)
 
 

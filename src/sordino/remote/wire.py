@@ -242,8 +242,8 @@ class Wire:
                 ServerError(
                     "untrusted",
                     f"the certificate of {self.url} is not trusted: {certificate}",
-                    hint="if its owner gave you a certificate of their own, name it with ca=, and "
-                    "otherwise send it nothing",
+                    hint="if its owner gave you a certificate of their own, name it with "
+                    "ca= or --ca, and otherwise send it nothing",
                 ),
                 False,
             )

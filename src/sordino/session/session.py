@@ -19,7 +19,7 @@ from sordino.answer.answer import from_bytes, is_readable, to_bytes
 from sordino.cache import MEGABYTE, Shelf
 from sordino.catalog.model import Catalog
 from sordino.engine.protocol import Engine, Progress
-from sordino.errors import AnsweredError
+from sordino.errors import AnsweredError, SealedError, SordinoError
 from sordino.gate import Visits
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.left import Budgets
@@ -338,13 +338,16 @@ class Session:
         if answer is None:
             salt = system().integer(_SALT_BITS)
             with self._watch() as progress:
-                sealed = self._engine.run(
-                    plan.bounded,
-                    receipt,
-                    salt=salt,
-                    progress=progress,
-                    deadline=None if due is None else due - monotonic(),
-                )
+                try:
+                    sealed = self._engine.run(
+                        plan.bounded,
+                        receipt,
+                        salt=salt,
+                        progress=progress,
+                        deadline=None if due is None else due - monotonic(),
+                    )
+                except SordinoError:  # a refusal that comes so late could tell something of rows
+                    raise SealedError from None
             answer = self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))
         if hold is not None:
             hold()

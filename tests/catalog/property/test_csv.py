@@ -281,14 +281,20 @@ def test_cells_that_the_header_has_no_name_for_change_nothing(
         assert read(text.encode(), SKIPPING, size) == skipped(text)
 
 
-def test_a_row_of_separators_takes_little_more_memory_than_its_bytes() -> None:
-    line = b"," * (1 << 20) + b"\n"
+def rows_and_peak(line: bytes, *, by_line: bool) -> tuple[csv_tokens.Rows, int]:
+    """Return the rows of a text, and the most bytes that were taken for reading them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_tokens, "PIECE", 1 << 12)
         tracemalloc.start()
-        rows = csv_tokens.rows_of(line, ",", '"', by_line=True, last=True, most=3)
+        rows = csv_tokens.rows_of(line, ",", '"', by_line=by_line, last=True, most=3)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
+    return rows, peak
+
+
+def test_a_row_of_separators_takes_little_more_memory_than_its_bytes() -> None:
+    line = b"," * (1 << 20) + b"\n"
+    rows, peak = rows_and_peak(line, by_line=True)
     assert rows.many.tolist() == [4]
     assert peak < len(line)
 
@@ -325,12 +331,7 @@ def test_a_row_of_marks_with_quotes_takes_little_more_memory_than_its_bytes(
     line: bytes, cells: int, by_line: bool
 ) -> None:
     line += b"\n"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_tokens, "PIECE", 1 << 12)
-        tracemalloc.start()
-        rows = csv_tokens.rows_of(line, ",", '"', by_line=by_line, last=True, most=3)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+    rows, peak = rows_and_peak(line, by_line=by_line)
     assert rows.many.tolist() == [cells]
     assert not len(rows.bad)
     assert peak < len(line)

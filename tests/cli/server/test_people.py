@@ -48,6 +48,9 @@ def test_people_come_get_roles_and_tokens_and_go(demo: RunningServer, owners: Pa
     assert token["secret"] not in json.dumps(listed)
     done = run(demo, owners, "token", "list")
     assert "notebook" in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "notebook" in line)
+    assert " ".join(row.split()).startswith(f"{token['id']} carol ask price of visits 0 of 0.5 ")
+    assert "no cap" in done.stdout  # the owner's own
     assert made(demo, owners, "token", "revoke", token["id"]) == {"id": token["id"]}
     assert me(demo, token["secret"]).status_code == 401
     done = run(demo, owners, "people", "list")
@@ -100,3 +103,29 @@ def test_without_a_server_it_says_how_to_start_one(tmp_path: Path, words: tuple[
     told = json.loads(done.stderr)
     assert told["code"] == "server"
     assert "no server is running" in told["message"]
+
+
+def test_words_that_the_server_does_not_know_are_named(demo: RunningServer, owners: Path) -> None:
+    for words, said in (
+        (("people", "add", "eve", "--role", "boss"), "there is no role 'boss'; there are analyst"),
+        (("token", "make", "alice", "--scope", "al"), "there is no scope 'al'; there are price"),
+    ):
+        done = run(demo, owners, *words)
+        assert done.exit_code == 2
+        assert said in done.stderr
+
+
+def test_what_a_token_may_still_spend_stands_below_the_budget(
+    demo: RunningServer, owners: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    capped = made(demo, owners, "token", "make", "alice", "--cap", "0.25")["secret"]
+    words = ("login", demo.url, "--name", "capped")
+    done = CliRunner().invoke(app, words, input=f"{capped}\n")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr == ""  # nothing is prompted where nobody sits
+    done = CliRunner().invoke(app, ("budget", "--server", "capped"))
+    assert "this token: epsilon 0.25 of epsilon 0.25 left" in done.stdout
+    done = CliRunner().invoke(app, words, input="")
+    assert done.exit_code == 2
+    assert "a token is read from standard input, and nothing came" in done.stderr

@@ -109,6 +109,17 @@ def test_counts_are_told_to_whoever_may_open_the_folder(demo: RunningServer) -> 
     assert all(isinstance(count, float) for count in told.values())
 
 
+@pytest.mark.parametrize("why", ["a\x10b", "   ", "\x80"])
+def test_a_reason_that_no_ledger_keeps_is_refused_and_leaves_nothing_to_be_done(
+    demo: RunningServer, why: str
+) -> None:
+    headers = {"Authorization": f"Bearer {demo.told['owner']}"}
+    before = {path.name for path in demo.state.iterdir()}
+    answer = httpx.post(f"{demo.url}/v1/catalogs", json={"why": why}, headers=headers, timeout=60)
+    assert answer.status_code == 400, answer.text
+    assert {path.name for path in demo.state.iterdir()} == before
+
+
 def test_only_the_owner_can_open_the_state_folder(demo: RunningServer) -> None:
     assert stat.S_IMODE(demo.state.stat().st_mode) == 0o700
     for name in ("keeper.sock", "keeper.db", "secret.key", "access.log", "keeper.log"):

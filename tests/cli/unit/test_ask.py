@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
@@ -145,11 +146,15 @@ def raising(error: BaseException) -> Callable[..., None]:
     return fail
 
 
+def asked_in_vain(run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Result:
+    monkeypatch.setattr(Session, "answer", raising(error))
+    return run("ask", COUNT, "--epsilon", "0.1")
+
+
 def test_what_fails_after_the_charge_leaves_with_1(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "answer", raising(SealedError()))
-    done = run("ask", COUNT, "--epsilon", "0.1")
+    done = asked_in_vain(run, monkeypatch, SealedError())
     assert done.exit_code == 1
     assert done.stderr.startswith("sordino: the question could not be answered; the charge stays")
 
@@ -157,8 +162,7 @@ def test_what_fails_after_the_charge_leaves_with_1(
 def test_an_interrupt_leaves_with_130_and_says_where_a_charge_can_be_seen(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "answer", raising(KeyboardInterrupt()))
-    done = run("ask", COUNT, "--epsilon", "0.1")
+    done = asked_in_vain(run, monkeypatch, KeyboardInterrupt())
     assert done.exit_code == 130
     assert done.stderr == (
         "sordino: interrupted; if a charge was made, 'sordino history' shows it, and asking the "

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from functools import cache
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
@@ -13,7 +14,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("d")
 
 
+@cache
 def shown(folder: Path, width: int, *, colour: bool = False) -> str:
+    """Return the page of a terminal; every test of the same one looks at the same."""
     page = StringIO()
     show(folder, Console(file=page, width=width, force_terminal=colour, highlight=False))
     return page.getvalue()
@@ -46,13 +49,13 @@ def test_a_refusal_is_shown_with_the_clause_underlined(folder: Path) -> None:
 
 
 def test_the_picture_is_drawn(folder: Path) -> None:
-    shown(folder, 80)
+    shown(folder, 100)
     assert (folder / "diseases.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_pipe_gets_no_colours_and_a_terminal_does(folder: Path) -> None:
-    assert "\x1b[" not in shown(folder, 80)
-    assert "\x1b[" in shown(folder, 80, colour=True)
+    assert "\x1b[" not in shown(folder, 100)
+    assert "\x1b[" in shown(folder, 100, colour=True)
 
 
 def test_a_terminal_that_knows_ascii_alone_gets_ascii(folder: Path) -> None:

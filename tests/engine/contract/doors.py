@@ -84,6 +84,10 @@ class Tally:
         self.cases.update(other.cases)
         self.faults += other.faults
 
+    def note(self, fault: str) -> None:
+        """Keep what is against the law."""
+        self.faults.append(fault)
+
 
 @dataclass(slots=True)
 class Door:
@@ -98,7 +102,7 @@ class Door:
     accepted: list[Type] = field(default_factory=list)
 
     def fault(self, what: str) -> None:
-        self.tally.faults.append(f"{self.held.label}: {what}")
+        self.tally.note(f"{self.held.label}: {what}")
 
     def count(self, cases: int) -> None:
         self.tally.cases[self.held.kind] += cases
@@ -116,10 +120,16 @@ def column_of(kind: Type) -> str:
 
 
 def check(
-    every: list[Held], seed: object, folder: Path, *, more: int = 0, questions: int = 3
+    every: list[Held],
+    seed: object,
+    folder: Path,
+    *,
+    more: int = 0,
+    questions: int = 3,
+    tally: Tally | None = None,
 ) -> Tally:
     """Return what is against the law in types of columns, all of one kind of source."""
-    random, tally = dice(f"{every[0].kind} {seed}"), Tally()
+    random, tally = dice(f"{every[0].kind} {seed}"), tally or Tally()
     poison = [held.poison(random, more) for held in every]
     empty = write([_rows(held, []) for held in every], folder, "empty")
     full = [_rows(held, pairs) for held, pairs in zip(every, poison, strict=True)]

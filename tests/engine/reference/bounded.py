@@ -10,20 +10,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
 from sordino.catalog.model import Catalog
-from sordino.plan.plan import (
-    Bounded,
-    Cells,
-    Crowded,
-    Distinct,
-    Part,
-    Ranks,
-    RowCount,
-    Shares,
-    Statistic,
-    Total,
-    UnitCount,
-    Votes,
-)
+from sordino.plan import plan
 from sordino.query.tree import Key
 from tests.engine.reference.rows import Cut, Stored, rows_of, value_of
 
@@ -41,7 +28,7 @@ class Kept:
     share: Fraction
 
 
-def bounded_reference(bounded: Bounded, stored: Stored, catalog: Catalog) -> tuple[Part_, ...]:
+def bounded_reference(bounded: plan.Bounded, stored: Stored, catalog: Catalog) -> tuple[Part_, ...]:
     """Return for each part the integers of every group; of every group and bucket for v.
 
     Raises Cut where a salted hash would have to choose.
@@ -50,9 +37,9 @@ def bounded_reference(bounded: Bounded, stored: Stored, catalog: Catalog) -> tup
     kept: list[Kept] | None = None
     made = []
     for part in bounded.parts:
-        if isinstance(part, Distinct):
+        if isinstance(part, plan.Distinct):
             made.append(_distinct(part, keyed))
-        elif isinstance(part, Crowded):
+        elif isinstance(part, plan.Crowded):
             made.append({(): (crowded(keyed, bounded.shares),)})
         else:
             kept = _weighed(keyed, bounded.shares) if kept is None else kept
@@ -63,7 +50,7 @@ def bounded_reference(bounded: Bounded, stored: Stored, catalog: Catalog) -> tup
 Keyed: TypeAlias = tuple[Any, Group, dict[str, Any]]
 
 
-def _keyed(bounded: Bounded, stored: Stored, catalog: Catalog) -> Iterable[Keyed]:
+def _keyed(bounded: plan.Bounded, stored: Stored, catalog: Catalog) -> Iterable[Keyed]:
     """Go through the rows whose keys count, with the group of each."""
     for unit, row in rows_of(bounded.rows, stored, catalog):
         group = tuple(_key(key, row) for key in bounded.keys)
@@ -96,7 +83,7 @@ def _bin(value: Any, key: Key) -> Any:
     return place if 0 <= place < count else _OUT
 
 
-def _weighed(keyed: list[Keyed], shares: Shares) -> list[Kept]:
+def _weighed(keyed: list[Keyed], shares: plan.Shares) -> list[Kept]:
     if shares.alone:
         return [Kept(unit, group, row, Fraction(1)) for unit, group, row in keyed]
     sizes: dict[Any, dict[Group, int]] = {}
@@ -116,19 +103,19 @@ def _weighed(keyed: list[Keyed], shares: Shares) -> list[Kept]:
     return [Kept(unit, group, row, shared[unit][group]) for unit, group, row in keyed]
 
 
-def _part(part: Part, kept: list[Kept], shares: Shares) -> Part_:
+def _part(part: plan.Part, kept: list[Kept], shares: plan.Shares) -> Part_:
     match part:
-        case Cells():
+        case plan.Cells():
             return _cells(part, kept, shares)
-        case Ranks() | Votes():
+        case plan.Ranks() | plan.Votes():
             return _weights(part, kept, shares)
-        case Distinct() | Crowded():
+        case plan.Distinct() | plan.Crowded():
             raise AssertionError("these do not look at shares")
         case _ as never:
             assert_never(never)
 
 
-def _cells(part: Cells, kept: list[Kept], shares: Shares) -> Part_:
+def _cells(part: plan.Cells, kept: list[Kept], shares: plan.Shares) -> Part_:
     groups: dict[Group, list[Kept]] = {}
     for row in kept:
         groups.setdefault(row.group, []).append(row)
@@ -138,15 +125,15 @@ def _cells(part: Cells, kept: list[Kept], shares: Shares) -> Part_:
     }
 
 
-def _statistic(statistic: Statistic, rows: list[Kept], shares: Shares) -> int:
+def _statistic(statistic: plan.Statistic, rows: list[Kept], shares: plan.Shares) -> int:
     match statistic:
-        case UnitCount():
+        case plan.UnitCount():
             return len({row.unit for row in rows})
-        case RowCount():
+        case plan.RowCount():
             wanted = statistic.argument
             there = [r for r in rows if wanted is None or value_of(wanted, r.row) is not None]
             return sum(_weight(r, shares.steps) for r in there)
-        case Total():
+        case plan.Total():
             total = 0
             for row in rows:
                 q = on_grid(value_of(statistic.argument, row.row), statistic)
@@ -161,7 +148,7 @@ def _weight(row: Kept, steps: int) -> int:
     return math.floor(steps * row.share)
 
 
-def on_grid(value: Any, statistic: Total | Ranks) -> int | None:
+def on_grid(value: Any, statistic: plan.Total | plan.Ranks) -> int | None:
     """Return a number in whole steps between low and high, or None if it is missing."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
@@ -172,12 +159,12 @@ def on_grid(value: Any, statistic: Total | Ranks) -> int | None:
     return min(max(round(steps), statistic.low), statistic.high)
 
 
-def _weights(part: Ranks | Votes, kept: list[Kept], shares: Shares) -> Part_:
+def _weights(part: plan.Ranks | plan.Votes, kept: list[Kept], shares: plan.Shares) -> Part_:
     made: dict[Group, int] = {}
     for row in kept:
         value = value_of(part.argument, row.row)
         place: int | None
-        if isinstance(part, Ranks):
+        if isinstance(part, plan.Ranks):
             q = on_grid(value, part)
             place = None if q is None else (q - part.low) // part.width
         else:
@@ -188,7 +175,7 @@ def _weights(part: Ranks | Votes, kept: list[Kept], shares: Shares) -> Part_:
     return {group: (weight,) for group, weight in made.items()}
 
 
-def _distinct(part: Distinct, keyed: list[Keyed]) -> Part_:
+def _distinct(part: plan.Distinct, keyed: list[Keyed]) -> Part_:
     pairs: dict[Any, set[tuple[Group, Any]]] = {}
     for unit, group, row in keyed:
         value = value_of(part.argument, row)
@@ -203,7 +190,7 @@ def _distinct(part: Distinct, keyed: list[Keyed]) -> Part_:
     return {group: (len(found),) for group, found in values.items()}
 
 
-def crowded(keyed: list[Keyed], shares: Shares) -> int:
+def crowded(keyed: list[Keyed], shares: plan.Shares) -> int:
     """Return how many units have more rows, or more groups, than count in full."""
     sizes: dict[Any, dict[Group, int]] = {}
     for unit, group, _ in keyed:
@@ -212,7 +199,7 @@ def crowded(keyed: list[Keyed], shares: Shares) -> int:
     return sum(_is_crowded(own, shares) for own in sizes.values())
 
 
-def _is_crowded(own: dict[Group, int], shares: Shares) -> bool:
+def _is_crowded(own: dict[Group, int], shares: plan.Shares) -> bool:
     return (
         sum(own.values()) > shares.rows
         or (shares.groups is not None and len(own) > shares.groups)

@@ -96,7 +96,8 @@ class Crowd:
             process.wait_ready()
         for client in self.clients:  # one after the other, so that no worker takes them all
             client.send(Job(Pass("", ""), "GET", "/healthz"))
-            self.hear()
+            while not self.hear():
+                pass
 
     def hear(self) -> list[Heard]:
         """Wait for replies; none of the connections may end."""

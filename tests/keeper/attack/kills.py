@@ -46,6 +46,7 @@ _ROUNDS = 45  # kills of one site, at most
 _CAP = "0.5"  # of a site; with this many clients it is used up in most of them
 _TOKEN_CAP = 20_000_000  # nano-units, of the tokens that have a cap
 _LONGEST = 120.0  # seconds that a round may take
+_GONE = ("keeper_unavailable", "busy")
 _REST = 0.03  # seconds that a client waits after it was told that there is no keeper
 _KNOWN = {200, 201, 409, 503}  # what may be heard while keepers are killed
 
@@ -91,7 +92,7 @@ class Rounds:
         ]
         (self.owner,) = site.admit("olga", ["owner"], [None])
         self.records = Records(site)
-        self.asker = Asker(passes, self.owner, dice)
+        self.asker = Asker(passes, self.owner, dice, site=site)
         self.tokens: list[str] = []  # that were made, and handed out
         self.listener = listening()
         self.clients = [Client(self.listener.getsockname()) for _ in range(_CLIENTS)]
@@ -192,12 +193,15 @@ class Rounds:
         self.campaign.statuses[status] += 1
         assert status in _KNOWN, f"{status} for {job}: {heard.body!r}"
         if status == 503:
-            assert b"keeper_unavailable" in heard.body or b'"busy"' in heard.body, heard.body
+            codes = _GONE if not self.asker.swaps else (*_GONE, "ledger")  # while limits change
+            assert json.loads(heard.body)["code"] in codes, heard.body
             self._unknown(job)
         elif job.path == "/v1/answers" and status == 200:
             self.records.hears(heard)
             if job.key is not None:
                 self.asker.done.append(job)
+        elif job.path == "/v1/catalogs":
+            self.campaign.seen["swaps"] += 1
         elif status == 201:
             self.tokens.append(json.loads(heard.body)["secret"])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from tests.keeper.attack.sites import Pass
+from tests.keeper.attack.sites import Pass, Site
 
 RECORD = "application/vnd.sordino.answer"
 QUESTIONS = tuple(
@@ -120,6 +120,8 @@ class Asker:
     again: list[Job] = field(default_factory=list)  # their outcome is unknown
     done: list[Job] = field(default_factory=list)  # that were answered
     keys: int = 0
+    site: Site | None = None  # whose cap is raised now and then, by another catalog
+    swaps: int = 0
 
     def next(self) -> Job:
         """Return what is sent next."""
@@ -134,6 +136,11 @@ class Asker:
             return Job(self.owner, "POST", "/v1/tokens", body)
         if chance < 0.16:
             return Job(by, "GET", "/v1/budget")
+        if self.site is not None and chance < 0.23:
+            self.swaps += 1
+            text = self.site.text(f"{self.site.cap}{self.swaps:06}")
+            body = msgspec.json.encode({"why": "more", "text": text})
+            return Job(self.owner, "POST", "/v1/catalogs", body)
         fresh = chance < 0.75
         question = {**self.dice.choice(QUESTIONS), "fresh": fresh}
         key = None

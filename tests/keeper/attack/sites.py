@@ -37,6 +37,7 @@ epsilon = {cap}
 
 [server]
 slot = "{slot}"
+deadline = 600
 resume = {resume}
 rate = 10000
 
@@ -88,13 +89,14 @@ class Site:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True)
-        text = self.catalog_text.format(
-            cap=self.cap, slot=self.slot, resume=str(self.resume).lower()
-        )
-        self.path.write_text(text)
+        self.path.write_text(self.text(self.cap))
         (self.folder / "data.csv").write_text(self.csv)
         make_folder(self.state)
         self.catalog = read_catalog(self.path)
+
+    def text(self, cap: str) -> str:
+        """Return the text of its catalog, with a cap."""
+        return self.catalog_text.format(cap=cap, slot=self.slot, resume=str(self.resume).lower())
 
     @property
     def path(self) -> Path:

@@ -17,8 +17,8 @@ class Wire:
 
     def __init__(self, path: Path, *, seconds: float | None = 60.0) -> None:
         self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.connection.connect(str(path))  # without a limit, so that it waits for its turn
         self.connection.settimeout(seconds)
-        self.connection.connect(str(path))
 
     def __enter__(self) -> Wire:
         return self

@@ -4,14 +4,17 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from argon2.exceptions import VerificationError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.catalog.frames import frame_catalog
 from sordino.keeper import passwords, quotes
 from sordino.keeper.passwords import Guesses, hash_password, is_password
-from sordino.keeper.problems import BROKEN, SEALED, UNUSABLE
+from sordino.keeper.people import cap_of
+from sordino.keeper.problems import BROKEN, SEALED, UNUSABLE, Refusal
 from sordino.keeper.rates import Rates
 from sordino.keeper.state import State, StateError
 from sordino.keeper.tokens import Tokens, is_token, new_secret
@@ -155,3 +158,11 @@ def test_what_says_nothing_of_its_cause_is_one_text() -> None:
         "urn:sordino:sealed-error",
         "urn:sordino:ledger-error",
     ]
+
+
+def test_a_cap_larger_than_can_be_kept_is_refused() -> None:
+    catalog = frame_catalog(pa.table({"a": [1]}), unit="row", epsilon=1)
+    assert cap_of(catalog, "9223372036.854775807") == 2**63 - 1
+    for cap in ("9223372036.854775808", 1e100, 10**150):
+        with pytest.raises(Refusal, match="without one"):
+            cap_of(catalog, cap)

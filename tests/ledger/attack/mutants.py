@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -23,13 +23,7 @@ from sordino.ledger.stores.sqlite.store import SqliteStore
 from sordino.privacy import currency
 from sordino.session import opening, session
 from sordino.session.session import Flights, Session
-from tests.support.rewrite import rewritten
-
-Mutant = Callable[[], AbstractContextManager[Any]]
-
-
-def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
-    return lambda: rewritten(function, old, new)
+from tests.support.rewrite import Mutant, mutant, rewritten
 
 
 def _stating(name: str, old: str, new: str, *, module: ModuleType = sqlite_file) -> Mutant:
@@ -155,15 +149,15 @@ KEEPING: dict[str, Mutant] = {
     "the log is synced now and then": _setting("FULL", "NORMAL"),
     "nothing is synced": _setting("FULL", "OFF"),
     "there is no log written ahead": _all(
-        _of(sqlite_file.make_file, "journal_mode = WAL", "journal_mode = DELETE"),
-        _of(sqlite_file._check_log, 'if mode != "wal":', "if False:"),
+        mutant(sqlite_file.make_file, "journal_mode = WAL", "journal_mode = DELETE"),
+        mutant(sqlite_file._check_log, 'if mode != "wal":', "if False:"),
     ),
-    "a commit that failed is taken for one that did not": _of(
+    "a commit that failed is taken for one that did not": mutant(
         SqliteStore.end,
         'self._connection.execute("COMMIT")',
         'with __import__("contextlib").suppress(Exception): self._connection.execute("COMMIT")',
     ),
-    "an answer is given before it is recorded": _of(
+    "an answer is given before it is recorded": mutant(
         Session._record,
         "self._ledger.record(receipt, to_bytes(answer))",
         "late, self._late = getattr(self, '_late', ()), (receipt, to_bytes(answer))\n"
@@ -171,29 +165,29 @@ KEEPING: dict[str, Mutant] = {
     ),
     "a charge is written with its answer": _paid_with_the_answer,
     "a charge is given back when the engine fails": _refunded,
-    "a transaction begins without a lock": _of(SqliteStore.write, "_WRITE", "'BEGIN'"),
-    "no row is locked in PostgreSQL": _of(
+    "a transaction begins without a lock": mutant(SqliteStore.write, "_WRITE", "'BEGIN'"),
+    "no row is locked in PostgreSQL": mutant(
         PostgresPages.lock, "if self._one(_LOCK, people) is None:", "if False:"
     ),
-    "a charge is checked before the lock is taken": _of(
+    "a charge is checked before the lock is taken": mutant(
         Ledger._charge_anew, _WRITTEN, _CHECKED_EARLY
     ),
-    "a row that was not added is taken for added": _of(
+    "a row that was not added is taken for added": mutant(
         sqlite_file.check_added, "driver.added(done) != 1", "driver.added(done) > 1"
     ),
-    "a file may hold more than its design": _of(
+    "a file may hold more than its design": mutant(
         sqlite_file.check_schema, "if there != meant:", "if not there >= meant:"
     ),
-    "the log of a new file is left to its end": _of(
+    "the log of a new file is left to its end": mutant(
         sqlite_file.make_file,
         'connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()',
         "(0, 0, 0)",
     ),
     "a connection is kept over a fork": _all(
-        _of(SqliteStore.hold, "self.part()", "pass"),
-        _of(sqlite.check_not_inherited, "if any(", "if False and any("),
+        mutant(SqliteStore.hold, "self.part()", "pass"),
+        mutant(sqlite.check_not_inherited, "if any(", "if False and any("),
     ),
-    "a file that was exchanged is not noticed": _of(
+    "a file that was exchanged is not noticed": mutant(
         SqliteStore._check_file, "if not same:", "if False:"
     ),
 }
@@ -202,40 +196,40 @@ FOLLOWING: dict[str, Mutant] = {
     "the newest entry is not compared": _stating(
         "FOLLOW", "CASE WHEN (", "CASE WHEN TRUE OR (", module=sqlite
     ),
-    "an entry that came too late is taken for added": _of(
+    "an entry that came too late is taken for added": mutant(
         SqliteStore.follow, "return False", "return True"
     ),
-    "an entry that the disk refused is taken for added": _of(
+    "an entry that the disk refused is taken for added": mutant(
         SqliteStore.follow, "self._explain(error)", "return True"
     ),
-    "an entry is added to a transaction that was left open": _of(
+    "an entry is added to a transaction that was left open": mutant(
         SqliteStore._prepare, "if self._connection.in_transaction:", "if False:"
     ),
-    "the anchor is written before an entry follows": _of(
+    "the anchor is written before an entry follows": mutant(
         Chain.follow,
         "entry = hashed(draft, last.hash, self.digest)",
         "entry = hashed(draft, last.hash, self.digest); self.saw(entry, store)",
     ),
-    "a charge follows the entry of another analyst": _of(
+    "a charge follows the entry of another analyst": mutant(
         Ledger._charge_at_once, "last.who != wanted.who or ", ""
     ),
-    "a charge follows before terms are compared": _of(
+    "a charge follows before terms are compared": mutant(
         Ledger._charge_at_once, " or people not in self._compared", ""
     ),
-    "terms that were compared with what is undone count": _of(
+    "terms that were compared with what is undone count": mutant(
         Ledger._charged,
         "own = self.chain.own(pages, last, wanted.who)",
         "self._compared.add(last.people)\n        own = self.chain.own(pages, last, wanted.who)",
     ),
-    "limits that others have raised are not noticed": _of(
+    "limits that others have raised are not noticed": mutant(
         Ledger._charge_at_once, "except BudgetError:", "except ZeroDivisionError:"
     ),
-    "an answer follows a charge that is not its own": _of(
+    "an answer follows a charge that is not its own": mutant(
         Ledger._record_at_once,
         "(last.number, last.hash) != (receipt.number, receipt.head)",
         "False",
     ),
-    "an answer follows an answer": _of(
+    "an answer follows an answer": mutant(
         Ledger._record_at_once, 'if last.kind != "charge":', "if False:"
     ),
 }
@@ -271,79 +265,79 @@ FILING: dict[str, Mutant] = {
 }
 
 COUNTING: dict[str, Mutant] = {
-    "sums are added up as floats": _of(
+    "sums are added up as floats": mutant(
         _NEXT, "last.spent + price,", "int((last.spent / 1e9 + price / 1e9) * 1e9),"
     ),
-    "prices are rounded down": _of(
+    "prices are rounded down": mutant(
         currency._nanos_up,
         "-(-int(value.numerator) * NANO // int(value.denominator))",
         "max(1, int(value.numerator) * NANO // int(value.denominator))",
     ),
-    "a loss costs the same in every currency": _of(
+    "a loss costs the same in every currency": mutant(
         Ledger.__init__, "self._terms(people).budget", "next(iter(self.terms.values())).budget"
     ),
-    "the delta of a loss is not charged": _of(Ledger._wanted, " + price.attos", ""),
-    "the delta of a loss is rounded down": _of(
+    "the delta of a loss is not charged": mutant(Ledger._wanted, " + price.attos", ""),
+    "the delta of a loss is rounded down": mutant(
         currency._attos_up,
         "-(-int(delta.numerator) * ATTO // int(delta.denominator))",
         "int(delta.numerator) * ATTO // int(delta.denominator)",
     ),
-    "the slack is rounded down": _of(rules.slack_up, "math.ceil", "math.floor"),
-    "shares are rounded up": _of(Amount.part, "math.floor", "math.ceil"),
-    "one nano too much is granted": _of(
+    "the slack is rounded down": mutant(rules.slack_up, "math.ceil", "math.floor"),
+    "shares are rounded up": mutant(Amount.part, "math.floor", "math.ceil"),
+    "one nano too much is granted": mutant(
         _FITS, "if wanted.price > left.nanos:", "if wanted.price > left.nanos + 1:"
     ),
-    "the last nano is refused": _of(
+    "the last nano is refused": mutant(
         _FITS, "if wanted.price > left.nanos:", "if wanted.price >= left.nanos:"
     ),
-    "the slack is not held to its cap": _of(_FITS, "if wanted.slack > left.slack:", "if False:"),
-    "a negative slack is a refund": _of(_FITS, " or wanted.slack < 0", ""),
-    "one question may cost all": _of(_FITS, "if last.most is not None and", "if False and"),
-    "the share of an analyst is ignored": _of(
+    "the slack is not held to its cap": mutant(_FITS, "if wanted.slack > left.slack:", "if False:"),
+    "a negative slack is a refund": mutant(_FITS, " or wanted.slack < 0", ""),
+    "one question may cost all": mutant(_FITS, "if last.most is not None and", "if False and"),
+    "the share of an analyst is ignored": mutant(
         rules._least, "if share is not None and", "if False and"
     ),
-    "whoever has no share has everything": _of(
+    "whoever has no share has everything": mutant(
         rules.room, "share, share_slack = last.others, last.others_slack", "pass"
     ),
-    "two limits are taken for each other": _of(
+    "two limits are taken for each other": mutant(
         _NEXT,
         "last.others,\n        last.others_slack,",
         "last.others_slack,\n        last.others,",
     ),
-    "what is kept for others is spent": _of(
+    "what is kept for others is spent": mutant(
         rules.room, "last.cap - last.spent - last.held", "last.cap - last.spent"
     ),
-    "other data begins anew": _of(
+    "other data begins anew": mutant(
         _NEXT,
         "last.spent + price,",
         "price + (last.spent if last.data in ('', data) else 0),",
     ),
     "every table has a budget of its own": _all(
-        _of(
+        mutant(
             Session._answered,
             "plan.people,\n            plan.loss,",
             "' '.join(sorted(tables_of(plan, self.catalog))), plan.loss,",
         ),
-        _of(
+        mutant(
             Ledger._terms,
             "return self.terms[people]",
             "return self.terms.get(people) or next(iter(self.terms.values()))",
         ),
     ),
-    "new limits forget what was spent": _of(rules.limited, "spent=last.spent,", "spent=0,"),
-    "the cap is what the catalog says": _of(
+    "new limits forget what was spent": mutant(rules.limited, "spent=last.spent,", "spent=0,"),
+    "the cap is what the catalog says": mutant(
         Ledger._charged,
         "own = self.chain.own(pages, last, wanted.who)",
         "own = self.chain.own(pages, last, wanted.who)\n"
         "        last = last._replace(cap=terms.caps.cap.nanos)",
     ),
-    "other limits than those on record are not noticed": _of(
+    "other limits than those on record are not noticed": mutant(
         Ledger._check_limits, "if found:", "if False:"
     ),
-    "a change of limits is not put on record": _of(
+    "a change of limits is not put on record": mutant(
         ledger_module.amend_space, "if last.limits !=", "if False and last.limits !="
     ),
-    "currencies are not compared": _of(
+    "currencies are not compared": mutant(
         Ledger._check_currency, "if counted not in", "if False and counted not in"
     ),
 }
@@ -356,37 +350,37 @@ _NOT_LOOKED = """made = None
 """
 
 BUYING: dict[str, Mutant] = {
-    "a charge without an answer is not taken up": _of(
+    "a charge without an answer is not taken up": mutant(
         Ledger._made, "if charge is None or", "if True or"
     ),
-    "a charge at another price is taken up": _of(
+    "a charge at another price is taken up": mutant(
         Ledger._made,
         " or (charge.price, charge.price_slack) != (price, slack)",
         "",
     ),
     "what is charged for is not looked for under the lock": _all(
-        _of(Ledger._charge_anew, _LOOKED, _NOT_LOOKED),
-        _of(Ledger._charge_at_once, "if last is None or", "if True or"),
+        mutant(Ledger._charge_anew, _LOOKED, _NOT_LOOKED),
+        mutant(Ledger._charge_at_once, "if last is None or", "if True or"),
     ),
-    "who was slower gets an answer of their own": _of(
+    "who was slower gets an answer of their own": mutant(
         Session._record, "return _again(recorded)", "return answer"
     ),
-    "what could not be recorded is drawn again": _of(
+    "what could not be recorded is drawn again": mutant(
         Session._carry_out,
         "self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))",
         "release(plan, sealed, receipt, options)",
     ),
-    "everybody flies alone": _of(Flights.of, "return flight", "return Flight()"),
-    "who is not named may spend all": _of(rules._terms, "NOTHING if closed else None", "None"),
-    "an id space that was renamed begins anew": _of(
+    "everybody flies alone": mutant(Flights.of, "return flight", "return Flight()"),
+    "who is not named may spend all": mutant(rules._terms, "NOTHING if closed else None", "None"),
+    "an id space that was renamed begins anew": mutant(
         Ledger._check_new, "if last is not None and last.spent:", "if False:"
     ),
 }
 
 BELIEVING: dict[str, Mutant] = {
     "a charge pays for two answers": _all(
-        _of(Ledger.record, " or paid", ""),
-        _of(MemoryStore.append, "if (entry.people, entry.charge) in self._bodies:", "if False:"),
+        mutant(Ledger.record, " or paid", ""),
+        mutant(MemoryStore.append, "if (entry.people, entry.charge) in self._bodies:", "if False:"),
     ),
     "the answer of another analyst is given": _stating(
         "ASKED", "who = ?", "(who = ? OR TRUE)", module=sqlite
@@ -394,56 +388,56 @@ BELIEVING: dict[str, Mutant] = {
     "the answer of other data is given": _stating(
         "ASKED", "data = ?", "(data = ? OR TRUE)", module=sqlite
     ),
-    "the answer of other options is given": _of(
+    "the answer of other options is given": mutant(
         session.asked_of, '"answer", plan.fingerprint, options', '"answer", plan.fingerprint'
     ),
-    "an answer that was changed is given": _of(
+    "an answer that was changed is given": mutant(
         Ledger._body, "if not isinstance(body, bytes) or", "if False and"
     ),
-    "the hash leaves the price out": _of(
+    "the hash leaves the price out": mutant(
         entry.hash_of, "*entry[:-1]", "*entry._replace(price=0)[:-1]"
     ),
-    "the hash leaves out what came before": _of(entry.hash_of, "(before, *", "('', *"),
-    "hashes are not compared": _of(Chain.check_hash, "if not fits:", "if False:"),
-    "the key is not used": _of(entry.digest_with, "if key is None:", "if True:"),
-    "the anchor is never written": _of(Chain.saw, "if self._anchor is not None:", "if False:"),
-    "the anchor is never read": _of(
+    "the hash leaves out what came before": mutant(entry.hash_of, "(before, *", "('', *"),
+    "hashes are not compared": mutant(Chain.check_hash, "if not fits:", "if False:"),
+    "the key is not used": mutant(entry.digest_with, "if key is None:", "if True:"),
+    "the anchor is never written": mutant(Chain.saw, "if self._anchor is not None:", "if False:"),
+    "the anchor is never read": mutant(
         Chain.__init__, "{} if anchor is None else anchor.all()", "{}"
     ),
-    "what others have anchored is not looked for": _of(
+    "what others have anchored is not looked for": mutant(
         Chain.saw, "if newer is not None:", "if False:"
     ),
-    "one of two copies goes on": _of(
+    "one of two copies goes on": mutant(
         Chain.ready, "if self._lacking is not None:", "if False:"
     ),
     "names are hashed as they print": _all(
-        _of(entry.plain, "text if type(text) is str else str.__str__(text)", "text"),
-        _of(entry.check_plain, "if not _TYPES.issuperset(map(type, entry)):", "if False:"),
+        mutant(entry.plain, "text if type(text) is str else str.__str__(text)", "text"),
+        mutant(entry.check_plain, "if not _TYPES.issuperset(map(type, entry)):", "if False:"),
     ),
-    "the anchor is written before the commit": _of(
+    "the anchor is written before the commit": mutant(
         Ledger._charge_anew,
         "entry = self.chain.append(pages, draft, last)",
         "entry = self.chain.append(pages, draft, last); self.chain.saw(entry, self.store)",
     ),
-    "a receipt counts by its number alone": _of(Chain.check, " or found.hash != seen.head", ""),
-    "a receipt is not looked at": _of(
+    "a receipt counts by its number alone": mutant(Chain.check, " or found.hash != seen.head", ""),
+    "a receipt is not looked at": mutant(
         opening.open_catalog, "None if receipt is None else read_seen(receipt)", "None"
     ),
-    "a process forgets what it has seen": _of(
+    "a process forgets what it has seen": mutant(
         Chain.last, "if known is not None:", "if False:"
     ),
-    "a process does not see what others spend": _of(
+    "a process does not see what others spend": mutant(
         Chain.last, "pages.head(people) == (known.number, known.hash)", "True"
     ),
-    "a process knows the newest entry by its number alone": _of(
+    "a process knows the newest entry by its number alone": mutant(
         Chain.last,
         "pages.head(people) == (known.number, known.hash)",
         "(pages.head(people) or (0,))[0] == known.number",
     ),
-    "what analysts have used need not add up": _of(
+    "what analysts have used need not add up": mutant(
         Ledger._check_used, "if used != (last.spent, last.spent_slack):", "if False:"
     ),
-    "verifying adds nothing up": _of(verify._Walk.step, "if follows != entry:", "if False:"),
+    "verifying adds nothing up": mutant(verify._Walk.step, "if follows != entry:", "if False:"),
 }  # fmt: skip
 
 LEDGER: dict[str, Mutant] = {

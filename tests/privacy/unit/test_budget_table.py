@@ -11,8 +11,8 @@ import pytest
 
 from sordino.privacy import losses
 from sordino.privacy.budget import Budget
-from sordino.privacy.calibrate import least
 from sordino.privacy.loss import Loss
+from sordino.privacy.search import least
 
 PAGE = Path(__file__).parents[3] / "docs" / "ledger.md"
 ROWS: dict[str, dict[str, Any]] = {

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.privacy.calibrate import approach, least, least_double, least_epsilon
+from sordino.privacy.search import approach, least, least_double, least_epsilon
 
 
 @pytest.mark.parametrize("edge", [0, 1, 7, 50, 99, 100])

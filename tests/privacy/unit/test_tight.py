@@ -36,6 +36,7 @@ def test_failures_of_any_leaf_at_exactly_their_sum_leave_the_basic_composition()
     some = losses.subsampled(losses.approximate(epsilon=1, delta=0.01), rate=0.25)
     alone = some.epsilon(delta=0.0025)
     assert (some + losses.pure(epsilon=1)).epsilon(delta=0.0025) <= (1 + alone) * (1 + 1e-12)
+    assert some.epsilon(delta=Fraction(25, 10**4) - Fraction(1, 10**20)) == math.inf
 
 
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-9, 1e-15])
@@ -170,3 +171,24 @@ def test_samples_beside_an_envelope_have_no_worse_epsilon_than_sums() -> None:
     assert both.epsilon(delta=1e-6) <= sampled.epsilon(delta=5e-7) + 0.1
     beside = sampled + losses.approximate(epsilon=0.4, delta=1e-5)
     assert both.epsilon(delta=0) < beside.epsilon(delta=1e-6) == math.inf
+
+
+@pytest.mark.parametrize("delta", [1e-15, 1e-9, 2.0763e-8, 1e-6])
+def test_a_small_sample_beside_large_losses_adds_what_it_costs_alone(delta: float) -> None:
+    """Between losses that are thousands of times as large no grid told it: 1.3 % were added."""
+    counts = 4 * losses.discrete_laplace(epsilon=0.12, sensitivity=6)
+    small = sampled(15, 28e-6)
+    both = (counts + small).epsilon(delta=delta)
+    assert counts.epsilon(delta=delta) <= both <= (0.48 + small.epsilon(delta=delta)) * (1 + 1e-12)
+    assert both <= (counts + small).epsilon(delta=delta / 10)
+
+
+def test_deltas_of_a_small_sample_beyond_the_largest_losses_are_its_own() -> None:
+    counts, small = 3 * losses.laplace(epsilon=0.08), sampled(3.8, 121e-5)
+    assert (counts + small).delta(epsilon=0.26) <= small.delta(epsilon=0.02) * (1 + 1e-9)
+
+
+def test_what_is_set_aside_beside_a_sample_is_explained() -> None:
+    told = explain_composition([losses.pure(epsilon=1), sampled(15, 28e-6)], delta=1e-9)
+    assert "others set aside" in str(told)
+    assert told.epsilon <= 1 + sampled(15, 28e-6).epsilon(delta=1e-9) * (1 + 1e-12)

@@ -102,6 +102,15 @@ def test_receipts_are_remembered_and_hold_the_ledger(house: Server, tmp_path: Pa
                 bob.ask(SQL, epsilon=3)
 
 
+@pytest.mark.usefixtures("ann")
+def test_no_receipt_is_remembered_where_that_is_not_wanted(house: Server, tmp_path: Path) -> None:
+    token = house.token("ann")
+    for remember in (False, True):
+        with so.connect(house.url, token=token, remember=remember) as session:
+            session.ask(SQL, epsilon=1)
+        assert (tmp_path / "state" / "sordino" / "heads").exists() == remember
+
+
 def test_a_dear_question_waits_until_it_is_approved(house: Server, tmp_path: Path) -> None:
     serving = Serving(slot=None, rate=AT_ONCE.rate, approve_above=Fraction(1, 2))
     with so.open(clinic(tmp_path)) as session:

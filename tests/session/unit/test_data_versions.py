@@ -64,6 +64,13 @@ def write_duckdb(path: Path, **tables: int) -> None:
     written_later(path)
 
 
+def replace_duckdb(path: Path, **tables: int) -> None:
+    """Put another file in the place of one."""
+    new = path.with_name("new.duckdb")
+    write_duckdb(new, **tables)
+    new.replace(path)
+
+
 def test_a_file_written_again_while_a_session_is_open_is_asked_again(tmp_path: Path) -> None:
     with so.open(clinic(tmp_path)) as data:
         assert counted(data) == PEOPLE
@@ -132,8 +139,7 @@ def test_a_duckdb_file_in_place_of_another_is_asked_again(tmp_path: Path) -> Non
     write_duckdb(file, visits=100)
     with so.open(path) as data:
         assert counted(data) == 100
-        write_duckdb(tmp_path / "new.duckdb", visits=150)
-        (tmp_path / "new.duckdb").replace(file)
+        replace_duckdb(file, visits=150)
         assert counted(data) == 150
         assert asked_again(data)
         assert charges(data) == 2
@@ -144,8 +150,7 @@ def test_a_duckdb_file_without_its_columns_is_refused_before_the_charge(tmp_path
     write_duckdb(file, visits=100)
     with so.open(path) as data:
         assert counted(data) == 100
-        write_duckdb(tmp_path / "new.duckdb", others=150)
-        (tmp_path / "new.duckdb").replace(file)
+        replace_duckdb(file, others=150)
         with pytest.raises(CatalogError):
             data.ask(SQL, epsilon=1)
         assert charges(data) == 1

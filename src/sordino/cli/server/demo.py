@@ -100,7 +100,7 @@ def asked_by_curl(url: str, token: str) -> str:
 def asked_by_python(url: str, token: str) -> str:
     """Return a line for a shell that asks a question by Python."""
     code = (
-        f'import sordino as so; print(so.connect("{url}", token="{token}")'
-        f'.ask("{_SQL}", epsilon={_EPSILON}))'
+        f'import sordino as so; print(so.connect("{url}", token="{token}", '
+        f'remember=False).ask("{_SQL}", epsilon={_EPSILON}))'
     )
     return shlex.join(("python", "-c", code))

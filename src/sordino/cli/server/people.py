@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, get_args
 
 import typer
 
-from sordino.cli.options import CATALOG, AsJson, CatalogFile, whole
+from sordino.cli.options import CATALOG, AsJson, CatalogFile, typed_secret, whole
 from sordino.cli.server.line import Line, State, TokenFile, state_of, token_of
 from sordino.cli.usage import Commands, refusals
 
@@ -64,9 +64,12 @@ def add(
 ) -> None:
     """Add somebody, or change what they are."""
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        from sordino.channel.messages import Role  # loads msgspec
+
+        _check_named("role", role, get_args(Role))
         body: dict[str, object] = {"name": name, "roles": role}
         if password:
-            body["password"] = _typed("password")
+            body["password"] = typed_secret("password")
         made = line.call("person", body)
         _say(made, f"{name} is {' and '.join(made['roles'])}", as_json=as_json)
 
@@ -100,8 +103,8 @@ def password(
 ) -> None:
     """Set a password, which is read from standard input."""
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
-        body = {"old": _typed("old password")} if old else {}
-        line.call("password", {**body, "password": _typed("password")}, path={"name": name})
+        body = {"old": typed_secret("old password")} if old else {}
+        line.call("password", {**body, "password": typed_secret("password")}, path={"name": name})
         _say({"name": name}, f"{name} has a new password", as_json=as_json)
 
 
@@ -149,6 +152,9 @@ def make(
 ) -> None:
     """Make a token; it is shown once."""
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+        from sordino.channel.messages import Scope  # as above
+
+        _check_named("scope", scope or [], get_args(Scope))
         body = {"name": name, "note": note, "days": days, "scopes": scope or None, "cap": cap}
         body |= {"tables": table or None, "fresh": fresh}
         made = line.call("token", {key: value for key, value in body.items() if value is not None})
@@ -168,7 +174,7 @@ def list_tokens(
     """Show tokens, your own or, for the owner, all; never the secrets."""
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
         made = line.call("tokens")["tokens"]
-        titles = ("id", "who", "for", "until", "used", "note")
+        titles = ("id", "who", "for", "spent", "until", "used", "note")
         _show(made, titles, [_row(one) for one in made], as_json=as_json)
 
 
@@ -191,20 +197,31 @@ def _line(catalog: Path, state: Path | None, token_file: Path | None) -> Line:
     return Line(state_of(catalog, state), token_of(token_file))
 
 
-def _typed(what: str) -> str:
-    """Read a password: unseen in a terminal, or a line of standard input."""
-    if sys.stdin.isatty():
-        return cast("str", typer.prompt(what, hide_input=True))
-    line = sys.stdin.readline().rstrip("\n")
-    if not line:
-        raise ValueError(f"a {what} is read from standard input, and nothing came")
-    return line
+def _check_named(what: str, names: list[str], known: tuple[str, ...]) -> None:
+    """Refuse a word that the server does not know, before it is sent there."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     until = "revoked" if one["revoked"] is not None else _day(one["expires"])
     used = "never" if one["used"] is None else _day(one["used"])
-    return one["id"], one["who"], " ".join(one["scopes"]), until, used, one["note"]
+    uses = [*one["scopes"], *(["fresh"] if one["fresh"] else [])]
+    if one["tables"] is not None:
+        uses += ["of", *one["tables"]]
+    return one["id"], one["who"], " ".join(uses), _spent(one), until, used, one["note"]
+
+
+def _spent(one: dict[str, Any]) -> str:
+    """Say how much of the cap is gone; without a cap nothing is counted for a token."""
+    if one["cap_nanos"] is None:
+        return "no cap"
+    return f"{_units(one['spent_nanos'])} of {_units(one['cap_nanos'])}"
+
+
+def _units(nanos: int) -> str:
+    return f"{Decimal(nanos).scaleb(-9).normalize():f}"
 
 
 def _day(seconds: float) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ def serve(
     """Serve questions over HTTP until it is interrupted."""
     with refusals(as_json=as_json), ExitStack() as ending:
         check_libraries()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it knows tokens
         if demo and (catalog is not None or state is not None):
             raise ValueError("--demo brings a catalog and a folder of its own; name neither")
         place = Place(host, port, tuple(name or ()), tls, tuple(behind_proxy or ()))

@@ -43,9 +43,9 @@ from sordino.numbers.rational import (
     positive_whole,
     up,
 )
-from sordino.privacy.calibrate import least_double
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
+from sordino.privacy.search import least_double
 from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, discrete_laplace
 from sordino.randomness.tables import BLOCK
 

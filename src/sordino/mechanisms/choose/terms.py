@@ -28,8 +28,8 @@ from sordino.numbers.rational import (
     written,
     written_real,
 )
-from sordino.privacy.calibrate import least_double
 from sordino.privacy.loss import Loss
+from sordino.privacy.search import least_double
 
 # Between these rates the exponents of scores fit the arithmetic of the draws.
 _SMALLEST_RATE, _LARGEST_RATE = Fraction(1, 1 << 256), Fraction(1 << 256)

@@ -34,10 +34,10 @@ from sordino.numbers.rational import (
     written_real,
 )
 from sordino.privacy.bounded_range import BoundedRange
-from sordino.privacy.calibrate import least_double
 from sordino.privacy.fit import calibrate
 from sordino.privacy.leaf import RELATIONS
 from sordino.privacy.loss import Loss, single
+from sordino.privacy.search import least_double
 from sordino.randomness.entropy import system
 from sordino.randomness.race import Race, draw_tuple
 

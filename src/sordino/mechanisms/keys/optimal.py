@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sordino.numbers.balls import Ball, ball, ceiling, enclose, is_positive, round_up
 from sordino.numbers.normal import mean_size, second_moment, tail, total
 from sordino.numbers.rational import up_as_printed
-from sordino.privacy.calibrate import least
+from sordino.privacy.search import least
 from sordino.randomness.coins import FILTER_MARGIN, fresh_words
 from sordino.randomness.entropy import Bits
 from sordino.randomness.samplers import Sampler, discrete_gaussian, discrete_laplace

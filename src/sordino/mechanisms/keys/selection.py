@@ -36,9 +36,9 @@ from sordino.numbers.rational import (
     probability,
 )
 from sordino.privacy import losses
-from sordino.privacy.calibrate import least
 from sordino.privacy.discrete_gaussian import DiscreteGaussian, least_variance
 from sordino.privacy.loss import Loss, single
+from sordino.privacy.search import least
 from sordino.randomness.entropy import system
 from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE
 from sordino.sensitivity.neighbours import Neighbours, read_neighbours

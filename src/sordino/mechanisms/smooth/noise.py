@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, pi, round_up
 from sordino.numbers.rational import Integer, Number, brief, positive, positive_whole, up_as_printed
-from sordino.privacy.calibrate import least_double
+from sordino.privacy.search import least_double
 
 _LARGEST_QUANTILE = 2.0**1000
 NO_DELTA = "{0} noise needs no delta; leave delta at 0, or use noise='laplace'"

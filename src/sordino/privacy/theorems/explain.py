@@ -175,7 +175,7 @@ def _sums(loss: Loss, target: Fraction) -> list[Row]:
     rows = [Row("basic", epsilon, float(target), f"{note}, delta split evenly")]
     beside = set_aside(loss.parts, delta=target)
     if math.isfinite(beside):
-        rows.append(Row("failures set aside", beside, float(target), "they add their epsilons"))
+        rows.append(Row("others set aside", beside, float(target), "they add their epsilons"))
     return rows
 
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from sordino.numbers.balls import SMALLEST, Ball, ball, round_up
 from sordino.numbers.rational import Number, positive, reading
-from sordino.privacy.calibrate import crossing, epsilon_above, least_epsilon_up_to, log
 from sordino.privacy.repeated import at_most
+from sordino.privacy.search import crossing, epsilon_above, least_epsilon_up_to, log
 from sordino.privacy.theorems.arguments import (
     EpsilonDelta,
     exactly_one,

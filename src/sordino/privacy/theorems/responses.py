@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number, reading, up
-from sordino.privacy.calibrate import least_epsilon_up_to
 from sordino.privacy.repeated import (
     Failures,
     exact_profile,
@@ -30,6 +29,7 @@ from sordino.privacy.repeated import (
     repeated_epsilon,
     subset_sums,
 )
+from sordino.privacy.search import least_epsilon_up_to
 from sordino.privacy.theorems.arguments import (
     EpsilonDelta,
     exactly_one,

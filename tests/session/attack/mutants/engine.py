@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -19,9 +19,8 @@ from sordino.plan.plan import Bounded, Cells, Distinct, Part, Total
 from sordino.query.operations import call
 from sordino.query.tree import Call, Literal
 from sordino.query.types import Type
-from tests.support.rewrite import rewritten
+from tests.support.rewrite import Mutant, mutant
 
-Mutant = Callable[[], AbstractContextManager[Any]]
 _WIDE = 2**31
 
 
@@ -102,10 +101,6 @@ def _counted_before_the_join() -> Iterator[None]:
         yield
 
 
-def _engine(function: Callable[..., Any], old: str, new: str) -> Mutant:
-    return lambda: rewritten(function, old, new)
-
-
 def _bounded(change: Callable[[Bounded], Bounded]) -> Mutant:
     return lambda: _computing(change)
 
@@ -124,41 +119,41 @@ ENGINE: dict[str, Mutant] = {
     "every row counts in full": _bounded(_with_shares(rows=10**6, rows_per_group=None)),
     "distinct values of a unit are not cut": _bounded(_uncut),
     "groups outside the declared keys are kept": _bounded(_undeclared),
-    "sums are not weighed": _engine(_Parts._of_rows, "sum(w * ", "sum(65536 * "),
-    "counts are not weighed": _engine(
+    "sums are not weighed": mutant(_Parts._of_rows, "sum(w * ", "sum(65536 * "),
+    "counts are not weighed": mutant(
         _Parts._of_rows, '"COALESCE(sum(w), 0)"', '"65536 * count(*)"'
     ),
-    "weights are rounded up": _engine(
+    "weights are rounded up": mutant(
         compile_rows.weight, "ELSE {divide(most, total)}", "ELSE 1 + {divide(most, total)}"
     ),
     "rows are counted before the join": _counted_before_the_join,
-    "rows of nobody are kept": _engine(
+    "rows of nobody are kept": mutant(
         compile_tables.Tables.base, 'where=[f"{unit} IS NOT NULL"]', 'where=["TRUE"]'
     ),
-    "NaN is kept": _engine(bases._real, "CASE WHEN {test} THEN NULL WHEN", "CASE WHEN"),
-    "groups are chosen by the order of rows": _engine(
+    "NaN is kept": mutant(bases._real, "CASE WHEN {test} THEN NULL WHEN", "CASE WHEN"),
+    "groups are chosen by the order of rows": mutant(
         _Shares._hashed, "self.writer.dialect.hash.format(texts)", '"row_number() OVER ()"'
     ),
-    "groups are chosen by their size": _engine(
+    "groups are chosen by their size": mutant(
         _Shares._hashed,
         "self.writer.dialect.hash.format(texts)",
         'f"count(*) OVER (PARTITION BY {self.columns[0]})"',
     ),
-    "units are counted by rows": _engine(_Parts._every_unit, "count(*)", "sum(n)"),
-    "a public row without a match is kept": _engine(
+    "units are counted by rows": mutant(_Parts._every_unit, "count(*)", "sum(n)"),
+    "a public row without a match is kept": mutant(
         _Rows._joined, '"LEFT JOIN" if outer', '"RIGHT JOIN" if outer'
     ),
-    "private tables are joined past the unit": _engine(
+    "private tables are joined past the unit": mutant(
         _Rows._join_unit, 'keys = self.scope(one), self.scope(two), [("u", "u")]',
         'keys = self.scope(one), self.scope(two), [("0", "0")]',
     ),
-    "a window looks at everybody": _engine(_Rows._window, "PARTITION BY u", ""),
-    "sums of a unit are added up as doubles": _engine(
+    "a window looks at everybody": mutant(_Rows._window, "PARTITION BY u", ""),
+    "sums of a unit are added up as doubles": mutant(
         compile_units.measure_text,
         "size, value = _in_steps(scope, term, measure.range)",
         "size, value = 1.0, scope.real(term).text",
     ),
-    "coarse weights are not divided": _engine(
+    "coarse weights are not divided": mutant(
         _Parts._by_value, "self.bounded.shares.coarse_steps", "4 * self.bounded.shares.coarse_steps"
     ),
 }  # fmt: skip

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -12,61 +11,39 @@ import numpy as np
 
 from sordino.plan.plan import Added
 from sordino.release import door, draw
-from tests.support.rewrite import rewritten
-
-Mutant = Callable[[], AbstractContextManager[Any]]
+from tests.support.rewrite import Mutant, mutant
 
 
-def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
-    return lambda: rewritten(function, old, new)
+def _adding(changed: Callable[[Added, Any], Any]) -> Mutant:
+    """Let noise be added in another way, which may add it in the right one too."""
+    return lambda: mock.patch.object(door, "add_noise", changed)
 
 
-@contextmanager
-def _exact_counts() -> Iterator[None]:
+def _exact_counts(release: Added, exact: Any) -> Any:
     """Leave counts of rows as they are, so that means are divided by true counts."""
-    plain = draw.add_noise
-
-    def changed(release: Added, exact: Any) -> Any:
-        noisy = plain(release, exact)
-        counts = release.step.numerator == 1 and release.step.denominator == 2**16
-        return draw.Noisy(release, exact) if counts else noisy
-
-    with mock.patch.object(door, "add_noise", changed):
-        yield
+    noisy = draw.add_noise(release, exact)
+    counts = release.step.numerator == 1 and release.step.denominator == 2**16
+    return draw.Noisy(release, exact) if counts else noisy
 
 
-@contextmanager
-def _exact_zeros() -> Iterator[None]:
+def _exact_zeros(release: Added, exact: Any) -> Any:
     """Fill groups that nobody has with 0 and no noise."""
-    plain = draw.add_noise
-
-    def changed(release: Added, exact: Any) -> Any:
-        noisy = plain(release, exact)
-        return draw.Noisy(release, np.where(exact == 0, exact, noisy.steps))
-
-    with mock.patch.object(door, "add_noise", changed):
-        yield
+    noisy = draw.add_noise(release, exact)
+    return draw.Noisy(release, np.where(exact == 0, exact, noisy.steps))
 
 
-@contextmanager
-def _drawn_twice() -> Iterator[None]:
+def _drawn_twice(release: Added, exact: Any) -> Any:
     """Draw noise twice and take the smaller."""
-    plain = draw.add_noise
-
-    def changed(release: Added, exact: Any) -> Any:
-        one, other = plain(release, exact), plain(release, exact)
-        return one if abs(one.steps).sum() < abs(other.steps).sum() else other
-
-    with mock.patch.object(door, "add_noise", changed):
-        yield
+    one, other = draw.add_noise(release, exact), draw.add_noise(release, exact)
+    return one if abs(one.steps).sum() < abs(other.steps).sum() else other
 
 
 _KEPT = "np.flatnonzero(found.kept if isinstance(found, Selected) else found)"
 
 NOISY: dict[str, Mutant] = {
-    "the true count divides": _exact_counts,
-    "absent groups are filled without noise": _exact_zeros,
-    "groups are sorted before noise": _of(
+    "the true count divides": _adding(_exact_counts),
+    "absent groups are filled without noise": _adding(_exact_zeros),
+    "groups are sorted before noise": mutant(
         door.draw,
         "groups = declared(plan.bounded)",
         "found = declared(plan.bounded)\n"
@@ -76,20 +53,20 @@ NOISY: dict[str, Mutant] = {
         "        order = tuple(sorted(found.keys, key=lambda k: -size.get(k, 0)))\n"
         "        groups = Groups(order, {k: at for at, k in enumerate(order)})",
     ),
-    "noise is drawn twice": _drawn_twice,
-    "all keys are told": _of(draw.discovered, _KEPT, "np.arange(len(counts))"),
-    "keys pass a threshold without noise": _of(
+    "noise is drawn twice": _adding(_drawn_twice),
+    "all keys are told": mutant(draw.discovered, _KEPT, "np.arange(len(counts))"),
+    "keys pass a threshold without noise": mutant(
         draw.discovered, _KEPT, "np.flatnonzero(np.array(counts, dtype=np.int64) > 1)"
     ),
-    "the quantile is exact": _of(
+    "the quantile is exact": mutant(
         draw._draw,
         "int(rule.release(pile.buckets, pile.counts)[0])",
         "int(pile.buckets.max(initial=0))",
     ),
-    "the mode is exact": _of(
+    "the mode is exact": mutant(
         draw.draw_choices, "found = rule.release(scores)", "found = [int(scores.argmax())]"
     ),
-    "notes tell how many groups there are": _of(
+    "notes tell how many groups there are": mutant(
         door._logged,
         "notes_of(drawn, columns)",
         "(*notes_of(drawn, columns), str(sealed.open(KEY)[0].num_rows))",

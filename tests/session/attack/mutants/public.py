@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -17,13 +17,7 @@ from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.sql.bind import joins as bind_joins
 from sordino.sql.bind import rows as bind_rows
-from tests.support.rewrite import rewritten
-
-Mutant = Callable[[], AbstractContextManager[Any]]
-
-
-def _of(function: Callable[..., Any], old: str, new: str) -> Mutant:
-    return lambda: rewritten(function, old, new)
+from tests.support.rewrite import Mutant, mutant
 
 
 @contextmanager
@@ -60,7 +54,7 @@ def _loss_of_the_point(release: Ranked) -> Loss:
 _ROWS = "catalog.tables[0].source.table.num_rows"
 
 PUBLIC: dict[str, Mutant] = {
-    "noise is a tenth too narrow": _of(
+    "noise is a tenth too narrow": mutant(
         plan.weights,
         "return total * shares.steps, each * shares.steps",
         "return total * shares.steps * 9 // 10, each * shares.steps * 9 // 10",
@@ -68,60 +62,60 @@ PUBLIC: dict[str, Mutant] = {
     "the offset is forgotten in the shift": lambda: mock.patch.object(
         Total, "largest", property(lambda total: max(1, (total.high - total.low) // 2))
     ),
-    "a declared limit is trusted": _of(
+    "a declared limit is trusted": mutant(
         bound.is_alone,
         "return _table(rows.table, catalog).each_row",
         "return _table(rows.table, catalog).each_row "
         "or _table(rows.table, catalog).limits.rows == 1",
     ),
-    "a public join is taken to keep rows alone": _of(
+    "a public join is taken to keep rows alone": mutant(
         bound.is_alone,
         "case JoinPublic():\n            return False",
         "case JoinPublic():\n            return is_alone(rows.rows, catalog)",
     ),
-    "units of several groups are counted as one": _of(
+    "units of several groups are counted as one": mutant(
         plan.shift, "most = _groups(shares) if grouped else 1", "most = 1"
     ),
-    "Gaussian noise is made for one group": _of(
+    "Gaussian noise is made for one group": mutant(
         plan._sensitivity, "l2_squared=full * each * each + rest * rest", "l2_squared=each * each"
     ),
-    "coarse weights are taken for rows": _of(
+    "coarse weights are taken for rows": mutant(
         plan.coarse_weight, "* shares.coarse_steps", "* 1"
     ),
     "epsilon is not split": _unsplit,
-    "equal noise is charged once": _of(
+    "equal noise is charged once": mutant(
         allocate.loss_of,
         "[release.loss for release in releases]",
         "list({repr(getattr(r, 'mechanism', r)): r.loss for r in releases}.values())",
     ),
-    "selecting keys is not charged": _of(allocate.loss_of, "if keys is not None:", "if False:"),
-    "the slack is not charged": _of(
+    "selecting keys is not charged": mutant(allocate.loss_of, "if keys is not None:", "if False:"),
+    "the slack is not charged": mutant(
         allocate.allocate,
         "slack=Fraction(0) if keys is None else slack_of_keys(keys)",
         "slack=Fraction(0)",
     ),
-    "keys are selected for one group": _of(
+    "keys are selected for one group": mutant(
         allocate._Work.keys, "selection(share, slack, groups,", "selection(share, slack, 1,"
     ),
     "only the point of a quantile is charged": lambda: mock.patch.object(
         Ranked, "loss", property(_loss_of_the_point)
     ),
-    "the price depends on the data": _of(
+    "the price depends on the data": mutant(
         allocate.plan_question,
         "cost_of(ask.price, search.purse)",
         f"cost_of(Epsilon(ask.price.amount / (1 + {_ROWS})), search.purse)",
     ),
     "the statement depends on the data": _sized_statement,
-    "the unit is a column like others": _of(
+    "the unit is a column like others": mutant(
         bind_rows._scan, "units = unit_names(table, reading.catalog)", "units = ()"
     ),
-    "a public table keeps its rows": _of(
+    "a public table keeps its rows": mutant(
         bind_joins.joined, "case Public(), Private() if not outer:", "case Public(), Private():"
     ),
-    "private tables are joined on anything": _of(
+    "private tables are joined on anything": mutant(
         bind_joins._with_unit, "if not pairs.units:", "if False:"
     ),
-    "a window may be over anything": _of(
+    "a window may be over anything": mutant(
         bind_rows._checked, "not _is_unit(partition[0], columns)", "False"
     ),
 }  # fmt: skip
