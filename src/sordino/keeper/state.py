@@ -193,10 +193,13 @@ class State:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                # A COMMIT that fails, as on a full disk, may leave the transaction open, and all
+                # that is written later would be part of it and never durable.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
 
     def rows(self, sql: str, *values: object) -> list[Row]:
         """Return what a SELECT finds."""

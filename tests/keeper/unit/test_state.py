@@ -4,6 +4,7 @@
 import re
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,21 @@ def test_the_fixture_is_what_version_1_writes(tmp_path: Path) -> None:
     assert schemas[0] == schemas[1]
     new.close()
     old.close()
+
+
+def test_what_follows_a_failed_commit_is_durable(tmp_path: Path) -> None:
+    path = tmp_path / "keeper.db"
+    state = State(path)
+
+    def vote_on_nothing() -> None:
+        with state.writing():
+            state.change("PRAGMA defer_foreign_keys = ON")  # so that it is the COMMIT that fails
+            state.change("INSERT INTO votes VALUES (1, 'ann', 'approve', '', 0)")
+
+    with pytest.raises(sqlite3.IntegrityError):
+        vote_on_nothing()
+    state.note("olga", "revoke", "a token")
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("SELECT about FROM journal").fetchall() == [("a token",)]
+        assert other.execute("SELECT * FROM votes").fetchall() == []
+    state.close()
