@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import ceil
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
@@ -18,7 +18,7 @@ import msgspec
 
 from sordino.channel.calls import BY_NAME, Call
 from sordino.channel.frames import Reply, Request
-from sordino.channel.messages import Body
+from sordino.channel.messages import Body, Prices
 from sordino.errors import (
     BudgetError,
     CatalogError,
@@ -43,7 +43,7 @@ from sordino.keeper.problems import (
     unknown_token,
     wrong_body,
 )
-from sordino.keeper.rates import Rates
+from sordino.keeper.rates import Company, Rates
 from sordino.keeper.replies import as_json
 from sordino.keeper.requests import Requests
 from sordino.keeper.slots import Slots
@@ -65,6 +65,10 @@ _LARGEST_BODY = 64 * 1024
 _LONGEST_KEY = 200
 _AT_ONCE = 2 * (os.cpu_count() or 1)  # questions that are computed; each uses several threads
 _LONGEST_WAIT = 600.0  # seconds for one of these places, where there is no deadline
+# Of one person, far fewer than there are connections, so that nobody keeps others out.
+_UNDER_WAY = 32  # requests
+_FREE_AT_ONCE = 4  # of them, those that are computed and cost nothing
+_FREE = frozenset({"prices", "rehearse"})
 _LEAST_FREE = 50 * 1024 * 1024  # bytes on the disk, below which it is said that none are left
 
 
@@ -114,6 +118,7 @@ class Keeper:
         self.people = People(state)
         self.guesses = Guesses(clock)
         self.rates = Rates(serving.rate, clock)
+        self._under_way, self._free = Company(_UNDER_WAY), Company(_FREE_AT_ONCE)
         self.slots = Slots(serving.slot, serving.deadline, clock=clock, rest=rest)
         self.requests = Requests(state)
         self.metrics = Metrics()
@@ -148,13 +153,27 @@ class Keeper:
         if call is None:
             raise not_there()
         caller = self._caller(request, call)
-        if caller is not None:
-            self._check_rate(caller)
+        if caller is None:
+            return self._done(request, call, None, arrived)
+        self._check_rate(caller)
+        with self._under_way.one_more(caller.who) as joins:
+            if not joins:
+                raise _too_many("too many of your requests are under way; wait for one of them", 1)
+            return self._done(request, call, caller, arrived)
+
+    def _done(self, request: Request, call: Call, caller: Caller | None, arrived: float) -> Reply:
+        """Do what a request asks for, by somebody who may make the call."""
         body = _decoded(request, call)
+        if caller is not None and isinstance(body, Prices):
+            self.rates.add(caller.who, len(body.questions) - 1)
         handler = _HANDLERS.get(call.name)
         if handler is None:
             raise not_there()
-        with self.generations.using() as generation:
+        is_free = call.name in _FREE
+        with (
+            self._free.next_one(caller.who) if caller is not None and is_free else nullcontext(),
+            self.generations.using() as generation,
+        ):
             if caller is not None and request.seen is not None:
                 _hold_to(generation, request.seen)
             return handler(Visit(self, request, call, caller, body, arrived, generation))
@@ -175,12 +194,7 @@ class Keeper:
     def _check_rate(self, caller: Caller) -> None:
         wait = self.rates.wait(caller.who)
         if wait:
-            raise Refusal(
-                "too_fast",
-                429,
-                "too many requests; wait before the next one",
-                headers={"Retry-After": str(ceil(wait))},
-            )
+            raise _too_many("too many requests; wait before the next one", ceil(wait))
 
     def serve(self, generation: Generation) -> None:
         """Serve another generation from now on."""
@@ -245,6 +259,10 @@ class Keeper:
         """Let go of the session and the state."""
         self.generations.now.session.close()
         self.state.close()
+
+
+def _too_many(message: str, seconds: int) -> Refusal:
+    return Refusal("too_fast", 429, message, headers={"Retry-After": str(seconds)})
 
 
 def _decoded(request: Request, call: Call) -> Body | None:
