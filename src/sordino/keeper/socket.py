@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from threading import BoundedSemaphore, Condition, Thread
+from threading import BoundedSemaphore, Condition, Event, Thread
 
 from sordino.channel.frames import (
     HEADER,
@@ -22,9 +23,11 @@ from sordino.channel.frames import (
     unpack_request,
 )
 
+_LOG = logging.getLogger("sordino.keeper")
 MOST_CONNECTIONS = 256
 _IDLE = 600.0  # seconds that a connection may lie still between two requests
 _SLOW = 30.0  # seconds in which the rest of a frame must come, and a reply be taken
+_PAUSE = 0.1  # seconds, where there are too few files or threads for one more connection
 
 
 def listener_at(path: Path) -> socket.socket:
@@ -54,20 +57,28 @@ class Notice:
         self._text = text
         self._listener = listener_at(path)
         self._path = path
+        self._closing = Event()
         Thread(target=self._tell, daemon=True).start()
 
     def _tell(self) -> None:
-        while True:
+        while not self._closing.is_set():
             try:
                 connection, _ = self._listener.accept()
             except OSError:
-                return
-            with connection, contextlib.suppress(OSError):
-                connection.settimeout(_SLOW)
-                connection.sendall(self._text().encode())
+                self._closing.wait(_PAUSE)
+                continue
+            with connection:
+                try:
+                    connection.settimeout(_SLOW)
+                    connection.sendall(self._text().encode())
+                except OSError:
+                    continue  # whoever wanted to know is gone
+                except Exception as error:
+                    _LOG.error("what is counted could not be told: %s", type(error).__name__)
 
     def close(self) -> None:
         """Tell no more."""
+        self._closing.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -107,15 +118,23 @@ class Door:
             try:
                 connection, _ = listener.accept()
             except OSError:
-                if self._closing:
-                    return
+                self._pause()
                 continue
             if not self._room.acquire(blocking=False):
                 connection.close()
                 continue
             with self._changed:
                 self._open.add(connection)
-            Thread(target=self._converse, args=(connection,), daemon=True).start()
+            try:
+                Thread(target=self._converse, args=(connection,), daemon=True).start()
+            except (RuntimeError, MemoryError):  # there are no more threads
+                self._hang_up(connection)
+                self._pause()
+
+    def _pause(self) -> None:
+        """Wait until others may have left something of what was lacking, or this door closes."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing, _PAUSE)
 
     def _converse(self, connection: socket.socket) -> None:
         try:
@@ -124,11 +143,14 @@ class Door:
         except (OSError, BrokenFrame):
             return  # hang up
         finally:
-            connection.close()
-            with self._changed:
-                self._open.discard(connection)
-                self._changed.notify_all()
-            self._room.release()
+            self._hang_up(connection)
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        connection.close()
+        with self._changed:
+            self._open.discard(connection)
+            self._changed.notify_all()
+        self._room.release()
 
     def _turn(self, connection: socket.socket) -> bool:
         """Take one request and reply to it; tell whether another one may follow."""
@@ -155,6 +177,7 @@ class Door:
         """Take no more; wait for what is being done, and tell whether all of it was."""
         with self._changed:
             self._closing = True
+            self._changed.notify_all()
             if self._listener is not None:
                 # A thread that waits in accept is woken by this, and not by closing alone.
                 with contextlib.suppress(OSError):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The keeper's socket: frames in strict turn, and an end that waits for what is under way."""
 
+import errno
+import logging
 import socket
 import stat
 from collections.abc import Iterator
@@ -173,3 +175,85 @@ def test_a_notice_is_told_and_ends(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o600
     notice.close()
     assert not (tmp_path / "s").exists()
+
+
+def test_a_door_goes_on_where_no_thread_can_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "s"):
+        sleep(0.1)
+        with monkeypatch.context() as patched:
+
+            def fail(_: Thread) -> None:
+                raise RuntimeError("can't start new thread")
+
+            patched.setattr(Thread, "start", fail)
+            for _ in range(3):
+                with connected(tmp_path / "s") as connection:
+                    assert hung_up(connection)
+        with connected(tmp_path / "s") as connection:
+            connection.sendall(pack(Request("one", "1")))
+            assert reply(connection).body == b"one"
+
+
+class Exhausted:
+    """A listener for which there are too few files, until there are enough."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self.listener = listener
+        self.accepts = 0
+        self.is_short = True
+
+    def accept(self) -> tuple[socket.socket, object]:
+        if self.is_short:
+            self.accepts += 1
+            raise OSError(errno.EMFILE, "too many open files")
+        return self.listener.accept()
+
+    def shutdown(self, how: int) -> None:
+        self.listener.shutdown(how)
+
+    def close(self) -> None:
+        self.listener.close()
+
+
+def test_a_door_waits_where_there_are_too_few_files(tmp_path: Path) -> None:
+    door = Door(tmp_path / "s", echo)
+    door.listen()
+    assert door._listener is not None
+    listener = Exhausted(door._listener)
+    door._listener = listener  # type: ignore[assignment]
+    Thread(target=door.serve, daemon=True).start()
+    sleep(0.5)
+    assert 1 <= listener.accepts <= 10
+    listener.is_short = False
+    with connected(tmp_path / "s") as connection:
+        connection.sendall(pack(Request("one", "1")))
+        assert reply(connection).body == b"one"
+    assert door.close(5)
+
+
+def test_a_notice_that_cannot_be_told_is_logged_and_the_next_one_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: list[int] = []
+
+    def text() -> str:
+        calls.append(1)
+        if len(calls) == 1:
+            raise ValueError("canary")
+        return "seven\n"
+
+    log = logging.getLogger("sordino.keeper")
+    log.addHandler(caplog.handler)
+    notice = Notice(tmp_path / "s", text)
+    try:
+        with connected(tmp_path / "s") as connection:
+            assert connection.makefile("rb").read() == b""
+        with connected(tmp_path / "s") as connection:
+            assert connection.makefile("rb").read() == b"seven\n"
+    finally:
+        notice.close()
+        log.removeHandler(caplog.handler)
+    assert "ValueError" in caplog.text
+    assert "canary" not in caplog.text
