@@ -7,8 +7,9 @@ import csv
 import hashlib
 import io
 import re
+import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from sordino.errors import (
     LedgerError,
     QueryError,
     SealedError,
+    SordinoError,
 )
 from sordino.keeper import quotes
 from sordino.keeper.problems import (
@@ -42,7 +44,7 @@ from sordino.keeper.replies import as_json
 from sordino.keeper.requests import is_dear
 from sordino.keeper.requests import to_json as request_to_json
 from sordino.keeper.slots import Departure
-from sordino.keeper.state import Row, State
+from sordino.keeper.state import Row, State, StateError
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
 from sordino.ledger.rules import slack_up
@@ -52,7 +54,7 @@ from sordino.plan.headings import headings
 from sordino.plan.plan import Plan
 from sordino.query.tree import tables_in
 from sordino.session import Left, Session, service
-from sordino.session.session import asked_of
+from sordino.session.session import Unpaid, asked_of
 from sordino.sql.parse import parse
 
 if TYPE_CHECKING:
@@ -206,7 +208,13 @@ def ask(visit: Visit) -> Reply:
             202,
             {"Location": f"/v1/requests/{error.request['number']}"},
         )
-    return _shown(visit, answer)
+    try:
+        return _shown(visit, answer)
+    except SordinoError:
+        raise
+    except Exception as error:  # its charge stays, which is what is told then
+        visit.keeper.tell("an answer that was charged could not be shown", error)
+        raise SealedError from None
 
 
 def _fresh(visit: Visit, priced: Priced, key: str | None, departure: Departure) -> Answer:
@@ -310,30 +318,28 @@ def _earlier(visit: Visit, key: str) -> Row | None:
 def _answered(visit: Visit, priced: Priced, key: str | None, departure: Departure) -> Answer:
     """Charge what is not paid for yet, compute and record.
 
+    What was paid for may have to be paid for again, if the rows are written at this moment: then
+    everything is looked at anew, so that nothing is charged without cap and approval.
+    """
+    while True:
+        with suppress(Unpaid):
+            return _carried_out(visit, priced, key, departure)
+
+
+def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Departure) -> Answer:
+    """Charge and answer, or answer what was paid for; Unpaid if it is so no more.
+
     Budget of the token and approval are used up before the charge, and given back if there was
     none: a crash in between takes them, and never grants anything.
     """
-    session, state, keeper = visit.session, visit.keeper.state, visit.keeper
+    session, keeper = visit.session, visit.keeper
     earlier = None if key is None else _earlier(visit, key)
     charge = None if earlier is None else _charge_of(session, earlier)
     fresh = priced.ask.fresh
     is_paid = charge is not None or (not fresh and session.is_paid(priced.plan, priced.ask.options))
     with ExitStack() as given_back:
-        approval = None
-        if not is_paid:
-            if not keeper.tokens.reserve(visit.by.token, priced.price):
-                raise Refusal(
-                    "token_spent", 409, "this costs more than may still be spent with this token"
-                )
-            given_back.callback(keeper.tokens.release, visit.by.token, priced.price)
-            if is_dear(visit, priced):
-                approval = keeper.requests.use(visit, priced)
-                if approval is None:
-                    row = keeper.requests.send(visit, priced, explained(visit, priced))
-                    raise _Waits(request_to_json(visit, row))
-                given_back.callback(keeper.requests.give_back, approval, visit.by.who)
-        number = _begun(visit, priced, key) if earlier is None else int(earlier["number"])
-        given_back.callback(_forget, state, number, charge)
+        approval = None if is_paid else _reserve(visit, priced, given_back)
+        question = _begun(visit, priced, key) if earlier is None else earlier
         deadline = departure.seconds_left()
         try:
             with keeper.room(deadline) as place:
@@ -351,37 +357,91 @@ def _answered(visit: Visit, priced: Priced, key: str | None, departure: Departur
                         deadline=deadline,
                         why="" if key is None else f"key {key}",
                         hold=hold,
+                        only_paid=is_paid,
                     )
-        except (BudgetError, QueryError, CatalogError, Refusal):
+        except (BudgetError, QueryError, CatalogError, Refusal, Unpaid):
+            _forget(keeper.state, question, charge)
             raise  # before the charge, so that all is given back
-        except BaseException as error:  # also what ends the process: there may be a charge
+        except Exception as error:
+            if not is_paid and not _was_charged(visit, question, given_back):
+                _forget(keeper.state, question, charge)
+                raise
             given_back.pop_all()
-            if isinstance(error, SealedError | LedgerError) or not isinstance(error, Exception):
+            if isinstance(error, SealedError | LedgerError):
                 raise
             keeper.tell("a question failed after its charge", error)
             raise SealedError from None
+        except BaseException:  # what ends the process: there may be a charge
+            given_back.pop_all()
+            raise
+        if not is_paid and _is_limited(visit, approval):
+            own = _charge_read(visit, question, given_back)
+            if own is None or own.number != answer.charge.number:
+                approval = None  # somebody else has paid for it meanwhile
+            else:
+                given_back.pop_all()
+        _finish(visit, question, answer, approval)
+        return answer
+
+
+def _reserve(visit: Visit, priced: Priced, given_back: ExitStack) -> int | None:
+    """Use up what a charge needs of cap and approval; return the number of the approval, if any."""
+    keeper = visit.keeper
+    if not keeper.tokens.reserve(visit.by.token, priced.price):
+        raise Refusal("token_spent", 409, "this costs more than may still be spent with this token")
+    given_back.callback(keeper.tokens.release, visit.by.token, priced.price)
+    if not is_dear(visit, priced):
+        return None
+    approval = keeper.requests.use(visit, priced)
+    if approval is None:
+        row = keeper.requests.send(visit, priced, explained(visit, priced))
+        raise _Waits(request_to_json(visit, row))
+    given_back.callback(keeper.requests.give_back, approval, visit.by.who)
+    return approval
+
+
+def _is_limited(visit: Visit, approval: int | None) -> bool:
+    return approval is not None or visit.by.token.cap is not None
+
+
+def _was_charged(visit: Visit, question: Row, given_back: ExitStack) -> bool:
+    return _charge_read(visit, question, given_back) is not None
+
+
+def _charge_read(visit: Visit, question: Row, given_back: ExitStack) -> Entry | None:
+    """Return the charge for a question; if the ledger cannot be read, nothing is given back."""
+    try:
+        return _charge_of(visit.session, question)
+    except BaseException:
         given_back.pop_all()
-    state.change(
-        "UPDATE questions SET state = 'answered', charge = ? WHERE number = ?",
-        answer.charge.number,
-        number,
-    )
-    if approval is not None:
-        keeper.requests.answered(approval, answer.charge.number)
-    return answer
+        raise
 
 
-def _forget(state: State, number: int, charge: Entry | None) -> None:
+def _finish(visit: Visit, question: Row, answer: Answer, approval: int | None) -> None:
+    """Write down what has become of a question; its answer is on record, also without this."""
+    try:
+        visit.keeper.state.change(
+            "UPDATE questions SET state = 'answered', charge = ? WHERE number = ?",
+            answer.charge.number,
+            question["number"],
+        )
+        if approval is not None:
+            visit.keeper.requests.answered(approval, answer.charge.number)
+    except (StateError, sqlite3.Error) as error:
+        visit.keeper.tell("a question was answered, and that could not be written down", error)
+
+
+def _forget(state: State, question: Row, charge: Entry | None) -> None:
     """Forget a question that was refused; never one whose key has been charged before."""
     if charge is None:
-        state.change("DELETE FROM questions WHERE number = ?", number)
+        state.change("DELETE FROM questions WHERE number = ?", question["number"])
 
 
-def _begun(visit: Visit, priced: Priced, key: str | None) -> int:
+def _begun(visit: Visit, priced: Priced, key: str | None) -> Row:
     """Write down what is about to be charged, so that it can be answered after a crash."""
     people = priced.plan.people
     heads = {seen.people: seen.number for seen in visit.generation.session.ledger.heads()}
-    return visit.keeper.state.add(
+    number = visit.keeper.state.add(
         "INSERT INTO questions (who, key, body, ask, asked, people, before, state, at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun', ?)",
         visit.by.who,
@@ -393,16 +453,24 @@ def _begun(visit: Visit, priced: Priced, key: str | None) -> int:
         heads.get(people, 0),
         visit.keeper.state.now(),
     )
+    row = visit.keeper.state.row("SELECT * FROM questions WHERE number = ?", number)
+    if row is None:
+        raise LookupError(number)
+    return row
 
 
 def _charge_of(session: Session, question: Row) -> Entry | None:
-    """Return the charge that was made for a question before a crash, or None if none was."""
-    if question["key"] is None:
-        return None
-    why, first = f"key {question['key']}", question["before"] + 1
+    """Return the charge that was made for a question since it was begun, or None if none was.
+
+    With a key that is in the entry; without one, equal questions of one person take turns.
+    """
+    key, first = question["key"], question["before"] + 1
+    why = "" if key is None else f"key {key}"
     with session.ledger.store.read() as pages:
         for entry in pages.entries(question["people"], first):
-            if entry.kind == "charge" and (entry.who, entry.why) == (question["who"], why):
+            if entry.kind != "charge" or (entry.who, entry.why) != (question["who"], why):
+                continue
+            if key is not None or entry.plan == question["asked"]:
                 return entry
     return None
 

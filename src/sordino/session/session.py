@@ -53,6 +53,10 @@ Hold: TypeAlias = "Callable[[], object]"
 Watch: TypeAlias = "Callable[[], AbstractContextManager[Progress | None]]"
 
 
+class Unpaid(Exception):
+    """What was to be carried out only if it was paid for is not paid for; nothing was charged."""
+
+
 class Session:
     """Answers questions in SQL, each charged before the data is looked at.
 
@@ -220,17 +224,28 @@ class Session:
         deadline: float | None = None,
         why: str = "",
         hold: Hold | None = None,
+        only_paid: bool = False,
     ) -> Answer:
         """Charge a plan and carry it out; the charge stays, whatever happens.
 
         What is not computed within ``deadline`` seconds is ended, and is a SealedError. ``why``
         stands in the entry of the charge. ``hold`` is called when the answer has been drawn and
         before it is recorded: nobody sees that there is one before ``hold`` returns.
+        With ``only_paid`` nothing is charged, and what would have to be is Unpaid: such as what was
+        paid for about rows that have been written since.
         """
+        if fresh and only_paid:
+            raise ValueError("what is fresh is always charged")
         due = None if deadline is None else monotonic() + deadline
         with self._flights.asking():
             return self._answer(
-                plan, options or Options(), fresh=fresh, due=due, why=why, hold=hold
+                plan,
+                options or Options(),
+                fresh=fresh,
+                due=due,
+                why=why,
+                hold=hold,
+                only_paid=only_paid,
             )
 
     @logged
@@ -243,6 +258,7 @@ class Session:
         due: float | None = None,
         why: str = "",
         hold: Hold | None = None,
+        only_paid: bool = False,
     ) -> Answer:
         self._check_open()
         check_size(plan.query)
@@ -251,7 +267,9 @@ class Session:
         if not fresh:
             flight = self._flights.of((self.who, plan.people, asked, data))
             with flight.turn:
-                return self._answered(plan, options, asked, data, due=due, why=why, hold=hold)
+                return self._answered(
+                    plan, options, asked, data, due=due, why=why, hold=hold, only_paid=only_paid
+                )
         self._make_ready(plan)
         receipt = self._ledger.charge(
             plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data, why=why
@@ -268,6 +286,7 @@ class Session:
         due: float | None,
         why: str,
         hold: Hold | None,
+        only_paid: bool,
     ) -> Answer:
         """Return the answer on record, or the one that a charge pays for, made now or before."""
         stored = self._find(plan.people, asked, data)
@@ -275,6 +294,10 @@ class Session:
             self._drawn.pop(stored.charge.head, None)  # where an interrupt came after the record
             return stored
         bought = self._bought_first(plan, options, data)
+        if bought is None and only_paid:
+            bought = self._bought(plan, asked, data)
+            if bought is None:
+                raise Unpaid
         if bought is None or not isinstance(bought, bytes):
             self._make_ready(plan)
         if bought is None:
@@ -297,6 +320,10 @@ class Session:
         asked = self._first_identity(plan, options)
         if asked is None:
             return None
+        return self._bought(plan, asked, data)
+
+    def _bought(self, plan: Plan, asked: str, data: str) -> Receipt | bytes | None:
+        """Return the answer, or the charge without one, of one identity; None if there is none."""
         return self._ledger.bought(
             plan.people,
             plan.loss,
@@ -405,16 +432,7 @@ class Session:
             data = self._engine.version(tables_of(plan, self.catalog))
             digests = asked_of(plan, shown), self._first_identity(plan, shown)
             return any(
-                self._ledger.bought(
-                    plan.people,
-                    plan.loss,
-                    slack=plan.slack,
-                    plan=asked,
-                    who=self.who,
-                    data=data,
-                    readable=is_readable,
-                )
-                is not None
+                self._bought(plan, asked, data) is not None
                 for asked in digests
                 if asked is not None
             )
