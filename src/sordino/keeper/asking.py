@@ -476,7 +476,7 @@ def answer(visit: Visit) -> Reply:
 
 
 def _recorded(visit: Visit, people: str, number: int) -> Answer:
-    """Return an answer on record; one of somebody else is there for the owner and auditors."""
+    """Return an answer on record; one of somebody else for the owner and auditors who may audit."""
     ledger = visit.generation.session.ledger
     with ledger.store.read() as pages:
         charge = pages.entry(people, number) if people in pages.spaces() else None
@@ -484,7 +484,7 @@ def _recorded(visit: Visit, people: str, number: int) -> Answer:
         raise not_there()
     is_own = charge.who == visit.by.who and visit.has_role("analyst", "owner")
     is_certificate = visit.request.query.get("format") == "certificate"
-    if not (is_own or visit.has_role("owner") or (is_certificate and visit.has_role("auditor"))):
+    if not (is_own or (visit.may_audit and (is_certificate or visit.has_role("owner")))):
         raise not_there()
     body = ledger.recorded(ledger.receipt_for(charge))
     if body is None or not is_readable(body):
