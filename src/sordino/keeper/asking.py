@@ -189,16 +189,24 @@ def ask(visit: Visit) -> Reply:
 
     What was on record when the request came leaves at once, and so does a refusal. All else is
     recorded and leaves when its slot is over: before that nothing tells that it is ready, neither
-    the ledger nor the turn that others wait for.
+    the ledger nor the turn that others wait for. Its key is looked up before its quote is read: a
+    repetition of what was charged is answered, also where the quote is good no more.
     """
     _check_form(visit)
-    priced = _bought(visit, visit.read(messages.Purchase))
-    _check_fresh(visit, priced)
+    departure = Departure(visit.keeper.slots, visit.arrived)
     key = None if visit.request.key is None else _digest(visit.request.key.encode())
+    earlier = None if key is None else _settled(visit, key)
+    if earlier is not None:
+        given = _given(visit, earlier)
+        if given is not None:
+            return _shown(visit, given)
+    priced = None if earlier is None else _charged(visit, earlier)
+    if priced is None:
+        priced = _bought(visit, visit.read(messages.Purchase))
+    _check_fresh(visit, priced)
     stored = _stored(visit, priced, key)
     if stored is not None:
         return _shown(visit, stored)
-    departure = Departure(visit.keeper.slots, visit.arrived)
     try:
         with _turns(visit, priced, key):
             answer = _stored(visit, priced, key) or _fresh(visit, priced, key, departure)
@@ -244,9 +252,9 @@ def _stored(visit: Visit, priced: Priced, key: str | None) -> Answer | None:
     """Return the answer on record: to the request with the same key, or to the same question."""
     if key is not None:
         earlier = _earlier(visit, key)
-        if earlier is not None and earlier["state"] == "answered":
-            recorded = _recorded(visit, earlier["people"], earlier["charge"])
-            return replace(recorded, again=True)
+        given = None if earlier is None else _given(visit, earlier)
+        if given is not None:
+            return given
     if priced.ask.fresh:
         return None
     return visit.session.stored(priced.plan, priced.ask.options)
@@ -313,6 +321,40 @@ def _earlier(visit: Visit, key: str) -> Row | None:
             hint="use a new key for each question",
         )
     return row
+
+
+def _settled(visit: Visit, key: str) -> Row | None:
+    """Return an earlier request with the same key, if there is one, when it is not under way."""
+    earlier = _earlier(visit, key)
+    if earlier is None or earlier["state"] == "answered":
+        return earlier
+    with visit.keeper.turns.of((visit.by.who, "key", key)):
+        return _earlier(visit, key)
+
+
+def _given(visit: Visit, earlier: Row) -> Answer | None:
+    """Return the answer to an earlier request, if one is on record."""
+    number = earlier["charge"]
+    if earlier["state"] != "answered":
+        charge, ledger = _charge_of(visit.session, earlier), visit.session.ledger
+        body = None if charge is None else ledger.recorded(ledger.receipt_for(charge))
+        if charge is None or body is None or not is_readable(body):
+            return None
+        number = charge.number
+    return replace(_recorded(visit, earlier["people"], number), again=True)
+
+
+def _charged(visit: Visit, earlier: Row) -> Priced | None:
+    """Return what an earlier request was charged for; None if it was not."""
+    if _charge_of(visit.session, earlier) is None:
+        return None
+    question = msgspec.json.decode(earlier["ask"], type=messages.Question, strict=True)
+    try:
+        return price(visit, question)
+    except (QueryError, BudgetError, CatalogError, WrongArgument) as error:
+        # The catalog has changed, and these errors would say that nothing was charged.
+        visit.keeper.tell("a charged question can be asked no more", error)
+        raise SealedError from None
 
 
 def _answered(visit: Visit, priced: Priced, key: str | None, departure: Departure) -> Answer:
@@ -544,7 +586,7 @@ def answer(visit: Visit) -> Reply:
 
 
 def _recorded(visit: Visit, people: str, number: int) -> Answer:
-    """Return an answer on record; one of somebody else is there for the owner and auditors."""
+    """Return an answer on record; one of somebody else for the owner and auditors who may audit."""
     ledger = visit.generation.session.ledger
     with ledger.store.read() as pages:
         charge = pages.entry(people, number) if people in pages.spaces() else None
@@ -552,7 +594,7 @@ def _recorded(visit: Visit, people: str, number: int) -> Answer:
         raise not_there()
     is_own = charge.who == visit.by.who and visit.has_role("analyst", "owner")
     is_certificate = visit.request.query.get("format") == "certificate"
-    if not (is_own or visit.has_role("owner") or (is_certificate and visit.has_role("auditor"))):
+    if not (is_own or (visit.may_audit and (is_certificate or visit.has_role("owner")))):
         raise not_there()
     body = ledger.recorded(ledger.receipt_for(charge))
     if body is None or not is_readable(body):

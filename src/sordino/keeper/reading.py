@@ -141,12 +141,11 @@ def _value(value: Value) -> Any:
 
 
 def budget(visit: Visit) -> Reply:
-    """Say what is left: for oneself, and, for the owner and auditors, for everybody."""
+    """Say what is left: for oneself, and, for the owner and auditors with ``audit``, for all."""
     who = visit.by.who
-    sees_all = visit.has_role("owner", "auditor")
     stands = standing(visit.generation.session.ledger, who=who)
     told = service.budget_to_json(stands, who)
-    if not sees_all:
+    if not visit.may_audit:
         told["people"] = [
             _own(part, stand, who, show_all=visit.generation.catalog.serving.show_all)
             for part, stand in zip(told["people"], stands, strict=True)
@@ -169,9 +168,9 @@ def _own(part: dict[str, Any], stand: Standing, who: str, *, show_all: bool) -> 
 
 
 def history(visit: Visit) -> Reply:
-    """Say what was asked: by oneself, or, for the owner and auditors, by everybody."""
+    """Say what was asked: by oneself, or, for the owner and auditors with ``audit``, by all."""
     ledger = visit.generation.session.ledger
-    who = None if visit.has_role("owner", "auditor") else visit.by.who
+    who = None if visit.may_audit else visit.by.who
     found = _entries(visit, _MOST_OF_HISTORY, who)
     told = service.history_to_json(ledger, found)
     if visit.by.token.tables is not None:  # questions name tables that it may not know of

@@ -54,6 +54,16 @@ class Visit:
         """Tell whether who asks has one of these roles."""
         return bool(self.by.roles & set(roles))
 
+    @property
+    def may_audit(self) -> bool:
+        """Tell whether who asks may read what is of others: by their role, and with this token."""
+        return self.has_role("owner", "auditor") and "audit" in self.by.token.scopes
+
+    @property
+    def may_decide(self) -> bool:
+        """Tell whether who asks may decide requests: by their role, and with this token."""
+        return self.has_role("approver", "owner") and "decide" in self.by.token.scopes
+
     def read(self, kind: type[B]) -> B:
         """Return the body, which is of the kind that the call takes."""
         if not isinstance(self.body, kind):

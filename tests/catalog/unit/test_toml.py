@@ -123,7 +123,8 @@ TABLE = '[budget]\nepsilon = 1\n[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns 
         (
             "[budget]",
             "[budge]",
-            "the file has no entry 'budge'; there are budget, ledger, log, analysts, tables",
+            "the file has no entry 'budge'; "
+            "there are budget, ledger, log, server, analysts, tables",
         ),
         ("epsilon = 1", "eps = 1", "has no entry 'eps'; there are epsilon, delta, rho, currency"),
         ("epsilon = 1", "epsilon = nan", "budget: epsilon must be a positive number"),

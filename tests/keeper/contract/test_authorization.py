@@ -98,3 +98,55 @@ def test_a_call_that_there_is_not_is_not_there(served: Study) -> None:
 def test_who_asks_is_never_in_the_body(served: Study) -> None:
     body = {"question": {"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1}, "who": "owner"}
     assert served.send("ask", served.token("analyst", SCOPES), body).status == 400
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Somebody has an answer, and a request that waits."""
+    server = 'slot = "off"\napprove_above = 0.2'
+    with study(tmp_path_factory.mktemp("study"), server=server) as made:
+        for role in ROLES:
+            made.person(role, role)
+        zoe = made.person("zoe", "analyst")
+        assert made.ask(zoe).status == 200
+        assert made.ask(zoe, epsilon="0.5").status == 202
+        yield made
+
+
+# Which roles may read what is somebody else's, and which scopes of their token let them.
+OF_OTHERS = {
+    "value": ("owner", {"audit"}),
+    "certificate": ("owner auditor", {"audit"}),
+    "budget": ("owner auditor", {"audit"}),
+    "history": ("owner auditor", {"audit"}),
+    "requests": ("approver owner auditor", {"audit", "decide"}),
+    "request": ("approver owner auditor", {"audit", "decide"}),
+}
+
+
+def of_zoe(served: Study, what: str, credential: str) -> bool:
+    """Tell whether something of somebody else is shown."""
+    match what:
+        case "value" | "certificate":
+            query = {"format": "json" if what == "value" else "certificate"}
+            path = {"answer": "people:2"}
+            return served.send("answer", credential, path=path, query=query).status == 200
+        case "request":
+            return served.send("request", credential, path={"request": "1"}).status == 200
+        case _:
+            return b"zoe" in served.send(what, credential).body
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("what", sorted(OF_OTHERS))
+def test_what_is_of_others_needs_role_and_scope(asked: Study, what: str, role: Role) -> None:
+    roles, needed = OF_OTHERS[what]
+    for scope in SCOPES:
+        # An auditor decides nothing, and an approver audits nothing, whatever the token says.
+        may = role in roles.split() and scope in needed & scopes_of([role])
+        assert of_zoe(asked, what, asked.token(role, [scope])) is may, (what, role, scope)
+
+
+def test_what_is_ones_own_needs_no_scope(asked: Study) -> None:
+    for what in OF_OTHERS:
+        assert of_zoe(asked, what, asked.token("zoe", [])), what

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A key makes one request of all that carry it, also across a crash."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from sordino.keeper import quotes
+from sordino.keeper.state import State
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.verify import verify
-from tests.keeper.study import Study, code, study, told
+from tests.keeper.study import Study, code, question, study, told
 
 
 @pytest.fixture
@@ -135,3 +137,103 @@ def test_a_question_is_written_down_before_it_is_charged(
     assert [row["state"] for row in served.state.rows("SELECT state FROM questions")] == [
         "answered"
     ]
+
+
+def quoted(served: Study, credential: str, **terms: Any) -> dict[str, Any]:
+    """A body that buys a question at the price that was told for it."""
+    reply = served.send("prices", credential, {"questions": [question(**terms)]})
+    return {"quote": told(reply)["prices"][0]["quote"]}
+
+
+def expired(served: Study) -> None:
+    served.time.now += quotes.SECONDS
+
+
+def swapped(served: Study) -> None:
+    olga = served.person("olga", "owner")
+    body = {"text": served.text(epsilon="4"), "why": "more"}
+    assert served.send("swap", olga, body).status == 201
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("change", [expired, swapped])
+def test_a_repetition_is_answered_where_its_quote_is_good_no_more(
+    served: Study, change: Callable[[Study], None], fresh: bool
+) -> None:
+    ann = served.person("ann", "analyst")
+    body = quoted(served, ann, fresh=fresh)
+    first = told(served.send("ask", ann, body, key="one"))
+    change(served)
+    again = told(served.send("ask", ann, body, key="one"))
+    assert (again["receipt"], again["again"]) == (first["receipt"], True)
+    assert served.send("ask", ann, body, key="two").status in (400, 412)
+    assert len(served.charges) == 1
+
+
+@pytest.mark.parametrize("change", [expired, swapped])
+@pytest.mark.parametrize("place", ["record", "state"])
+def test_a_charged_question_is_answered_where_its_quote_is_good_no_more(
+    served: Study,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Study], None],
+    place: str,
+) -> None:
+    ann = served.person("ann", "analyst")
+    body = quoted(served, ann, fresh=True)
+    with monkeypatch.context() as patched:
+        if place == "record":
+            patched.setattr(Ledger, "record", killed)
+        else:  # the answer is on record, and the keeper's own file does not know of it yet
+            patched.setattr(State, "change", killed_at_the_answer(State.change))
+        with pytest.raises(Killed):
+            served.send("ask", ann, body, key="one")
+    assert len(served.charges) == 1
+    served.keeper.generations.now.session._drawn.clear()  # which ends with a process
+    served.keeper.generations.now.session._owed.clear()
+    served.restart()
+    change(served)
+    answer = told(served.send("ask", ann, body, key="one"))
+    assert answer["receipt"].startswith("people:2:")
+    assert len(served.charges) == 1
+
+
+def killed_at_the_answer(change: Callable[..., int]) -> Callable[..., int]:
+    def changed(self: State, sql: str, *values: object) -> int:
+        if "'answered'" in sql:
+            raise Killed
+        return change(self, sql, *values)
+
+    return changed
+
+
+def test_nothing_says_that_a_charged_question_was_not_charged(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "record", killed)
+        with pytest.raises(Killed):
+            served.ask(ann, key="one")
+    served.keeper.generations.now.session._drawn.clear()
+    served.keeper.generations.now.session._owed.clear()
+    served.restart()
+    text = served.text().replace('ward = { type = "text", keys = ["north", "south"] }\n', "")
+    assert served.send("swap", olga, {"text": text, "why": "no wards"}).status == 201
+    reply = served.ask(ann, key="one")
+    assert (reply.status, code(reply)) == (500, "sealed")
+    assert len(served.charges) == 1
+
+
+def test_a_key_without_a_charge_does_not_make_an_old_quote_good(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = served.person("ann", "analyst")
+    body = quoted(served, ann, fresh=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "charge", killed)
+        with pytest.raises(Killed):
+            served.send("ask", ann, body, key="one")
+    served.restart()
+    expired(served)
+    assert code(served.send("ask", ann, body, key="one")) == "quote_expired"
+    assert served.charges == []

@@ -29,7 +29,7 @@ def backup(
     keys: Keys = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy ledger, people, tokens and catalog of a server, while it runs."""
+    """Copy what a server keeps, while it runs."""
     with refusals(as_json=as_json):
         from sordino.keeper.backups import back_up  # loads what help does not need
 
@@ -51,7 +51,7 @@ def restore(
     keys: Keys = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup back, after all of it was checked; nothing is written over."""
+    """Put a backup back, after all of it was checked."""
     with refusals(as_json=as_json):
         from sordino.keeper.backups import restore as put_back  # as above
 

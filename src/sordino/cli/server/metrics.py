@@ -18,7 +18,7 @@ _SAMPLE = re.compile(r"([A-Za-z_:][\w:]*(?:\{[^}]*\})?) ([0-9.eE+-]+)")
 def metrics(
     *, catalog: CatalogFile = CATALOG, state: State = None, as_json: AsJson = False
 ) -> None:
-    """Print counts of the running server, in the text format of Prometheus."""
+    """Print counts of a running server, for Prometheus."""
     with refusals(as_json=as_json):
         text = text_of(state_of(catalog, state) / OWNER_ONLY)
         if as_json:
