@@ -176,7 +176,23 @@ class Keeper:
         ):
             if caller is not None and request.seen is not None:
                 _hold_to(generation, request.seen)
-            return handler(Visit(self, request, call, caller, body, arrived, generation))
+            visit = Visit(self, request, call, caller, body, arrived, generation)
+            try:
+                return handler(visit)
+            except (LedgerError, CatalogError) as error:
+                if call.name == "swap" or not self._is_changing(generation):
+                    raise
+                self.tell("a request met a catalog that is being changed", error)
+                raise Refusal(
+                    "busy",
+                    503,
+                    "the catalog is being changed; ask again in a moment",
+                    headers={"Retry-After": "1"},
+                ) from None
+
+    def _is_changing(self, generation: Generation) -> bool:
+        """Tell whether the ledger may know other limits already than a generation."""
+        return self.swapping.locked() or generation is not self.generations.now
 
     def _caller(self, request: Request, call: Call) -> Caller | None:
         """Return who asks, if they may make this call; nobody may who is not known to."""

@@ -102,8 +102,8 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
     """Serve until SIGTERM or SIGINT comes; what was charged is answered first.
 
     A line of JSON is written to the descriptor ``ready`` once connections are taken; at the very
-    first start it has the owner's token, which is told nowhere else. Without ``ready`` that token
-    is in the file owner.token of the folder, to be taken out of there.
+    first start it has the owner's token. Without ``ready``, or if this process is killed before it
+    has written the line, that token is in the file owner.token, to be taken out of there.
     """
     make_folder(folder)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what this process holds is in no file
@@ -113,9 +113,7 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
     with locked(folder):
         _log_to(folder / LOG)
         keeper = open_keeper(catalog, folder)
-        owner = _first_owner(keeper)
-        if owner is not None and ready is None:
-            _write(folder / FIRST, owner)
+        owner = _first_owner(keeper, folder / FIRST)
         doors = _doors(keeper, folder)
         notice = Notice(folder / OWNERS_SOCKET, keeper.numbers)
         for door in doors:
@@ -123,6 +121,8 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
         if keeper.generations.now.catalog.serving.resume:
             Thread(target=resume, args=(keeper,), daemon=True).start()
         _announce(ready, owner=owner)
+        if owner is not None and ready is not None:
+            (folder / FIRST).unlink(missing_ok=True)
         ending.wait()
         for door in doors:
             door.close(_patience(keeper))
@@ -141,14 +141,19 @@ def _doors(keeper: Keeper, folder: Path) -> list[Door]:
     return doors
 
 
-def _first_owner(keeper: Keeper) -> str | None:
-    """Make an owner where there is nobody yet, and return their token, which is told once."""
+def _first_owner(keeper: Keeper, path: Path) -> str | None:
+    """Make an owner where there is nobody yet, and return their token, which is told once.
+
+    It is in a file before there is an owner, so that a keeper that is killed before the token is
+    told leaves none without a token.
+    """
     if keeper.people.all():
         return None
     with keeper.state.writing():
         keeper.people.put(OWNER, ("owner",), by=OWNER)
         scopes = scopes_of(("owner",))
         secret, _ = keeper.tokens.make(OWNER, scopes, seconds=90 * DAY, fresh=True, note="first")
+        _write(path, secret)
     return secret
 
 
@@ -157,6 +162,8 @@ def _write(path: Path, token: str) -> None:
     path.unlink(missing_ok=True)
     with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:  # noqa: PTH123 - a descriptor
         file.write(f"{token}\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _announce(ready: int | None, **told: object) -> None:

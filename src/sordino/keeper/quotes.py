@@ -37,15 +37,8 @@ class Quote:
 
 def read_key(path: Path) -> bytes:
     """Read the key of quotes, and make it if there is none; others must not be able to read it."""
-    try:
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    except FileExistsError:
-        pass
-    else:
-        with os.fdopen(made, "wb") as file:
-            file.write(secrets.token_bytes(_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
+    if not os.path.lexists(path):
+        _make_key(path)
     try:
         held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError as error:
@@ -58,6 +51,18 @@ def read_key(path: Path) -> bytes:
     if len(key) != _BYTES:
         raise StateError(f"the key {str(path)!r} must have {_BYTES} bytes; make it anew: remove it")
     return key
+
+
+def _make_key(path: Path) -> None:
+    """Make a key whole or not at all: whoever is killed meanwhile leaves none under this name."""
+    partial = path.with_name(f"{path.name}.part")
+    partial.unlink(missing_ok=True)
+    made = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(made, "wb") as file:
+        file.write(secrets.token_bytes(_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
 
 
 def write(quote: Quote, key: bytes) -> str:

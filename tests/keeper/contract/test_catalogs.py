@@ -173,3 +173,20 @@ def test_settings_of_a_new_catalog_hold_at_once(served: Study) -> None:
     body = {"text": served.text(server="approve_above = 0.05"), "why": "stricter"}
     assert served.send("swap", olga, body).status == 201
     assert served.ask(ann).status == 202
+
+
+def test_a_question_that_meets_limits_of_the_next_catalog_is_told_to_come_again(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = served.person("ann", "analyst")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise LedgerError("the catalog and the ledger differ")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "obtain", refuse)
+        with served.keeper.swapping:
+            reply = served.ask(ann)
+        assert (reply.status, code(reply), reply.headers["Retry-After"]) == (503, "busy", "1")
+        assert code(served.ask(ann)) == "ledger"
+    assert served.ask(ann).status == 200
