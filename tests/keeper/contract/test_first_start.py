@@ -38,9 +38,10 @@ def test_there_is_no_owner_before_their_token_is_in_its_file(
 ) -> None:
     with study(tmp_path / "study") as served:
         path = served.folder / "owner.token"
-        for place in ((main, "_write"), (State, "add")):
+        places: list[tuple[object, str]] = [(main, "_write"), (State, "add")]
+        for owner, name in places:
             with monkeypatch.context() as patched:
-                patched.setattr(*place, killed)
+                patched.setattr(owner, name, killed)
                 with pytest.raises(Killed):
                     main._first_owner(served.keeper, path)
             assert served.keeper.people.all() == []
