@@ -101,6 +101,41 @@ def test_a_token_makes_one_of_its_own_scopes(served: Study) -> None:
     assert told(served.send("me", made))["scopes"] == ["ask", "price"]
 
 
+def test_no_token_makes_one_that_lives_longer(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    own = told(served.send("me", ann))["expires"]
+    child = secret(served, ann, days=90)
+    grandchild = secret(served, child, days=90)
+    assert told(served.send("me", child))["expires"] == own
+    assert told(served.send("me", grandchild))["expires"] == own
+    assert told(served.send("me", secret(served, olga, name="ann", days=90)))["expires"] > own
+
+
+def test_what_a_revoked_token_has_made_ends_with_it(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    child, sibling = secret(served, ann), secret(served, ann)
+    grandchild = secret(served, child)
+    number = told(served.send("me", child))["token"]
+    assert served.send("revoke", olga, path={"token": number}).status == 204
+    statuses = [served.send("me", one).status for one in (ann, sibling, child, grandchild)]
+    assert statuses == [200, 200, 401, 401]
+    assert served.send("logout", ann).status == 204
+    assert served.send("me", sibling).status == 401
+
+
+def test_what_an_owner_has_made_outlives_the_token_it_was_made_with(served: Study) -> None:
+    served.person("ann", "analyst")
+    first = served.person("olga", "owner")
+    for_ann, for_herself = secret(served, first, name="ann"), secret(served, first)
+    number = told(served.send("me", first))["token"]
+    assert served.send("revoke", for_herself, path={"token": number}).status == 204
+    assert [served.send("me", one).status for one in (first, for_ann, for_herself)] == [
+        401,
+        200,
+        200,
+    ]
+
+
 def test_the_owner_makes_tokens_within_the_roles_of_others(served: Study) -> None:
     olga = served.person("olga", "owner")
     served.person("ann", "analyst")
