@@ -126,9 +126,9 @@ class Tokens:
         number = secrets.token_hex(8)
         listed = None if tables is None else json.dumps(sorted(set(tables)))
         self._state.add(
-            "INSERT INTO tokens "
-            "(id, secret, who, scopes, made, expires, cap, tables, fresh, note, made_with, revoked) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?11, (SELECT revoked FROM tokens WHERE id = ?11))",
+            "INSERT INTO tokens (id, secret, who, scopes, made, expires, cap, tables, fresh, note, "
+            "made_with, revoked) VALUES "
+            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?11, (SELECT revoked FROM tokens WHERE id = ?11))",
             number,
             hash_of(secret),
             who,
