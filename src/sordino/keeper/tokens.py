@@ -201,6 +201,11 @@ class Tokens:
             )
         )
 
+    def left(self, token: Token) -> int | None:
+        """Return how much may be spent with a token now; None where it has no cap."""
+        row = self._state.row("SELECT cap - spent AS nanos FROM tokens WHERE id = ?", token.number)
+        return None if row is None or row["nanos"] is None else int(row["nanos"])
+
     def release(self, token: Token, nanos: int) -> None:
         """Take back what was counted for a charge that was not made."""
         if token.cap is not None:

@@ -158,6 +158,29 @@ def test_a_cap_is_kept_to_and_only_charges_count(served: Study) -> None:
     assert told(served.send("me", capped))["spent_nanos"] == 250_000_000
 
 
+def test_a_spent_token_says_what_is_left_of_it_and_what_to_do(served: Study) -> None:
+    served.person("ann", "analyst")
+    capped = served.token("ann", ["ask", "price"], cap=250_000_000)
+    served.ask(capped, epsilon="0.1")
+    reply = told(served.ask(capped, epsilon="0.2"))
+    assert reply["code"] == "token_spent"
+    assert "epsilon 0.2" in reply["detail"]
+    assert "epsilon 0.15 may still be spent" in reply["detail"]
+    assert "larger cap" in reply["hint"]
+
+
+def test_prices_say_whether_a_token_can_afford_them(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    capped = served.token("ann", ["ask", "price"], cap=250_000_000)
+    served.ask(capped, epsilon="0.1")
+    questions = {"questions": [question(epsilon=epsilon) for epsilon in ("0.15", "0.2")]}
+    prices = told(served.send("prices", capped, questions))["prices"]
+    assert [one["fits_token"] for one in prices] == [True, False]
+    assert {one["left_of_token"] for one in prices} == {"epsilon 0.15"}
+    prices = told(served.send("prices", ann, questions))["prices"]
+    assert [(one["fits_token"], one["left_of_token"]) for one in prices] == [(True, None)] * 2
+
+
 def test_a_refused_question_is_not_counted(served: Study) -> None:
     served.person("ann", "analyst")
     capped = served.token("ann", ["ask"], cap=9 * 10**9)
