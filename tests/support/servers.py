@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 
@@ -62,13 +62,20 @@ def is_running(number: int) -> bool:
 def serving(*options: str, errors: Path | None = None) -> Iterator[RunningServer]:
     """Run `sordino serve` with options at a free port, until the context is left."""
     command = [sys.executable, "-m", "sordino", "serve", "--port", "0", "--json", *options]
-    with open(errors or os.devnull, "wb") as said:  # noqa: PTH123 - devnull is no file
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said)
+    with TemporaryDirectory() as folder:
+        path = errors or Path(folder) / "errors"
+        with path.open("wb") as said:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said)
+        yield from _served(process, path)
+
+
+def _served(process: subprocess.Popen[bytes], errors: Path) -> Iterator[RunningServer]:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the server ended with {process.wait(30)}")
+            code, told = process.wait(30), errors.read_text("utf-8", "replace")
+            raise RuntimeError(f"the server ended with {code}: {told}")
         yield RunningServer(process, json.loads(line))
     finally:
         process.terminate()

@@ -3,10 +3,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.support.servers import RunningServer, serving
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder with a short name, for the path of a socket has at most 107 bytes."""
+    with TemporaryDirectory(prefix="s-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="package")
