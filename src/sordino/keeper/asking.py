@@ -52,6 +52,7 @@ from sordino.numbers.rational import decimal_of
 from sordino.plan.ask import Ask, read_ask
 from sordino.plan.headings import headings
 from sordino.plan.plan import Plan
+from sordino.privacy.currency import Price
 from sordino.query.tree import tables_in
 from sordino.session import Left, Session, service
 from sordino.session.session import Unpaid, asked_of
@@ -142,9 +143,12 @@ def _priced(visit: Visit, question: messages.Question) -> dict[str, Any]:
     except (QueryError, BudgetError, Refusal, WrongArgument) as error:
         return {"problem": document(error)}
     left = left_for(visit.session, priced.plan.people)
+    of_token = visit.keeper.tokens.left(visit.by.token)
     return {
         **told,
         "left": str(left.left),
+        "left_of_token": None if of_token is None else _amount(visit, priced, of_token),
+        "fits_token": of_token is None or priced.price <= of_token,
         "needs_approval": is_dear(visit, priced),
         "quote": _quote(visit, priced),
     }
@@ -430,7 +434,7 @@ def _reserve(visit: Visit, priced: Priced, given_back: ExitStack) -> int | None:
     """Use up what a charge needs of cap and approval; return the number of the approval, if any."""
     keeper = visit.keeper
     if not keeper.tokens.reserve(visit.by.token, priced.price):
-        raise Refusal("token_spent", 409, "this costs more than may still be spent with this token")
+        raise _spent(visit, priced)
     given_back.callback(keeper.tokens.release, visit.by.token, priced.price)
     if not is_dear(visit, priced):
         return None
@@ -457,6 +461,23 @@ def _charge_read(visit: Visit, question: Row, given_back: ExitStack) -> Entry | 
     except BaseException:
         given_back.pop_all()
         raise
+
+
+def _spent(visit: Visit, priced: Priced) -> Refusal:
+    """Say that a price does not fit into the cap of a token, and what does."""
+    left = _amount(visit, priced, visit.keeper.tokens.left(visit.by.token) or 0)
+    return Refusal(
+        "token_spent",
+        409,
+        f"this costs {_amount(visit, priced, priced.price)}, and with this token {left} may "
+        "still be spent",
+        hint="ask for less, or ask the owner of the data for a token with a larger cap",
+    )
+
+
+def _amount(visit: Visit, priced: Priced, nanos: int) -> str:
+    currency = visit.generation.catalog.purse(priced.plan.people).budget.currency
+    return str(Price(currency, nanos))
 
 
 def _finish(visit: Visit, question: Row, answer: Answer, approval: int | None) -> None:

@@ -203,6 +203,7 @@ def token(visit: Visit) -> Reply:
         who,
         scopes,
         seconds=body.days * DAY,
+        made_with=None if _is_owner(caller) else caller.token,
         cap=None if body.cap is None else cap_of(visit.generation.catalog, body.cap),
         tables=body.tables,
         fresh=body.fresh,
@@ -240,7 +241,7 @@ def cap_of(catalog: Catalog, cap: Number | str) -> int:
 
 
 def revoke(visit: Visit) -> Reply:
-    """End a token at once: one's own, or, for the owner, anybody's."""
+    """End a token and what it has made: one's own, or, for the owner, anybody's."""
     held = visit.keeper.tokens.get(visit.request.path.get("token", ""))
     if held is None or (held.who != visit.by.who and not _is_owner(visit.by)):
         raise not_there()

@@ -110,6 +110,10 @@ MIGRATIONS: Final = (
       WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM journal)
       BEGIN SELECT RAISE(ABORT, 'steps of the journal are numbered without a gap'); END;
     """,
+    """
+    ALTER TABLE tokens ADD COLUMN made_with TEXT REFERENCES tokens(id);
+    CREATE INDEX tokens_made_with ON tokens(made_with);
+    """,
 )
 _APPLICATION = 0x5D0BDB  # tells the file from other files of SQLite
 

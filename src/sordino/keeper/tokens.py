@@ -112,24 +112,34 @@ class Tokens:
         tables: Iterable[str] | None = None,
         fresh: bool = False,
         note: str = "",
+        made_with: Token | None = None,
     ) -> tuple[str, Token]:
-        """Make a token; its secret is returned and not kept."""
+        """Make a token; its secret is returned and not kept.
+
+        One that was made with another one ends with it: when it expires, or is revoked, also
+        where that is while this one is made.
+        """
         secret, now = new_secret(), self._state.now()
+        expires = now + seconds
+        if made_with is not None:
+            expires = min(expires, made_with.expires)
         number = secrets.token_hex(8)
         listed = None if tables is None else json.dumps(sorted(set(tables)))
         self._state.add(
-            "INSERT INTO tokens (id, secret, who, scopes, made, expires, cap, tables, fresh, note) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO tokens (id, secret, who, scopes, made, expires, cap, tables, fresh, note, "
+            "made_with, revoked) VALUES "
+            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?11, (SELECT revoked FROM tokens WHERE id = ?11))",
             number,
             hash_of(secret),
             who,
             " ".join(sorted(set(scopes))),
             now,
-            now + seconds,
+            expires,
             cap,
             listed,
             int(fresh),
             note,
+            None if made_with is None else made_with.number,
         )
         made = self.get(number)
         if made is None:
@@ -167,9 +177,11 @@ class Tokens:
         return [_token(row) for row in rows]
 
     def revoke(self, number: str) -> None:
-        """End a token; no request that comes later is known by it."""
+        """End a token and all that were made with it, or with those; no later request is known."""
         self._state.change(
-            "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL",
+            "WITH RECURSIVE ended(id) AS (SELECT ?2 UNION "
+            "SELECT tokens.id FROM tokens JOIN ended ON tokens.made_with = ended.id) "
+            "UPDATE tokens SET revoked = ?1 WHERE id IN (SELECT id FROM ended) AND revoked IS NULL",
             self._state.now(),
             number,
         )
@@ -188,6 +200,11 @@ class Tokens:
                 token.number,
             )
         )
+
+    def left(self, token: Token) -> int | None:
+        """Return how much may be spent with a token now; None where it has no cap."""
+        row = self._state.row("SELECT cap - spent AS nanos FROM tokens WHERE id = ?", token.number)
+        return None if row is None or row["nanos"] is None else int(row["nanos"])
 
     def release(self, token: Token, nanos: int) -> None:
         """Take back what was counted for a charge that was not made."""

@@ -101,6 +101,41 @@ def test_a_token_makes_one_of_its_own_scopes(served: Study) -> None:
     assert told(served.send("me", made))["scopes"] == ["ask", "price"]
 
 
+def test_no_token_makes_one_that_lives_longer(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    own = told(served.send("me", ann))["expires"]
+    child = secret(served, ann, days=90)
+    grandchild = secret(served, child, days=90)
+    assert told(served.send("me", child))["expires"] == own
+    assert told(served.send("me", grandchild))["expires"] == own
+    assert told(served.send("me", secret(served, olga, name="ann", days=90)))["expires"] > own
+
+
+def test_what_a_revoked_token_has_made_ends_with_it(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    child, sibling = secret(served, ann), secret(served, ann)
+    grandchild = secret(served, child)
+    number = told(served.send("me", child))["token"]
+    assert served.send("revoke", olga, path={"token": number}).status == 204
+    statuses = [served.send("me", one).status for one in (ann, sibling, child, grandchild)]
+    assert statuses == [200, 200, 401, 401]
+    assert served.send("logout", ann).status == 204
+    assert served.send("me", sibling).status == 401
+
+
+def test_what_an_owner_has_made_outlives_the_token_it_was_made_with(served: Study) -> None:
+    served.person("ann", "analyst")
+    first = served.person("olga", "owner")
+    for_ann, for_herself = secret(served, first, name="ann"), secret(served, first)
+    number = told(served.send("me", first))["token"]
+    assert served.send("revoke", for_herself, path={"token": number}).status == 204
+    assert [served.send("me", one).status for one in (first, for_ann, for_herself)] == [
+        401,
+        200,
+        200,
+    ]
+
+
 def test_the_owner_makes_tokens_within_the_roles_of_others(served: Study) -> None:
     olga = served.person("olga", "owner")
     served.person("ann", "analyst")
@@ -121,6 +156,29 @@ def test_a_cap_is_kept_to_and_only_charges_count(served: Study) -> None:
     assert (reply.status, code(reply)) == (409, "token_spent")
     assert sum(charge.price for charge in served.charges) == 250_000_000
     assert told(served.send("me", capped))["spent_nanos"] == 250_000_000
+
+
+def test_a_spent_token_says_what_is_left_of_it_and_what_to_do(served: Study) -> None:
+    served.person("ann", "analyst")
+    capped = served.token("ann", ["ask", "price"], cap=250_000_000)
+    served.ask(capped, epsilon="0.1")
+    reply = told(served.ask(capped, epsilon="0.2"))
+    assert reply["code"] == "token_spent"
+    assert "epsilon 0.2" in reply["detail"]
+    assert "epsilon 0.15 may still be spent" in reply["detail"]
+    assert "larger cap" in reply["hint"]
+
+
+def test_prices_say_whether_a_token_can_afford_them(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    capped = served.token("ann", ["ask", "price"], cap=250_000_000)
+    served.ask(capped, epsilon="0.1")
+    questions = {"questions": [question(epsilon=epsilon) for epsilon in ("0.15", "0.2")]}
+    prices = told(served.send("prices", capped, questions))["prices"]
+    assert [one["fits_token"] for one in prices] == [True, False]
+    assert {one["left_of_token"] for one in prices} == {"epsilon 0.15"}
+    prices = told(served.send("prices", ann, questions))["prices"]
+    assert [(one["fits_token"], one["left_of_token"]) for one in prices] == [(True, None)] * 2
 
 
 def test_a_refused_question_is_not_counted(served: Study) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sordino.keeper.state import MIGRATIONS, State, StateError
+from sordino.keeper.tokens import Tokens
 
 FIRST = Path(__file__).parents[1] / "fixtures" / "keeper-1.sql"
 
@@ -28,7 +29,15 @@ def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
     assert state.check_journal() == 3
     state.note("owner", "person", "bob: analyst")
     assert state.check_journal() == 4
+    (token,) = Tokens(state).all()
+    assert (token.who, token.cap, token.note, token.revoked) == ("ann", 5 * 10**8, "laptop", None)
+    _, made = Tokens(state).make("ann", ["price"], seconds=60, made_with=token)
+    Tokens(state).revoke(token.number)
+    assert [one.number for one in Tokens(state).all() if one.revoked] == [token.number, made.number]
+    Tokens(state).make("ann", ["price"], seconds=60, made_with=token)  # as at the same moment
+    assert all(one.revoked for one in Tokens(state).all())
     state.close()
+    assert (tmp_path / "keeper.db.version1").exists()
 
 
 def test_an_older_file_is_copied_and_brought_forward_at_once(tmp_path: Path) -> None:
@@ -40,14 +49,14 @@ def test_an_older_file_is_copied_and_brought_forward_at_once(tmp_path: Path) -> 
     )
     with pytest.raises(StateError):
         State(path, migrations=wrong)
-    State(path).close()  # which is still of version 1
+    State(path, migrations=MIGRATIONS[:1]).close()  # it is still of version 1
     steps = (*MIGRATIONS, "ALTER TABLE people ADD COLUMN mail TEXT;")
     state = State(path, migrations=steps)
     assert [row["mail"] for row in state.rows("SELECT mail FROM people")] == [None, None]
     state.close()
     copy = tmp_path / "keeper.db.version1"
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    State(copy).close()
+    State(copy, migrations=MIGRATIONS[:1]).close()
     with pytest.raises(StateError, match="newer version"):
         State(path)
 
