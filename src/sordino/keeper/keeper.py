@@ -65,8 +65,8 @@ _LARGEST_BODY = 64 * 1024
 _LONGEST_KEY = 200
 _AT_ONCE = 2 * (os.cpu_count() or 1)  # questions that are computed; each uses several threads
 _LONGEST_WAIT = 600.0  # seconds for one of these places, where there is no deadline
-# Of one person, far fewer than there are connections, so that nobody keeps others out.
-_UNDER_WAY = 32  # requests
+# Of one person, a quarter of the connections there are, so that nobody keeps others out.
+_UNDER_WAY = 64  # requests
 _FREE_AT_ONCE = 4  # of them, those that are computed and cost nothing
 _FREE = frozenset({"prices", "rehearse"})
 _LEAST_FREE = 50 * 1024 * 1024  # bytes on the disk, below which it is said that none are left

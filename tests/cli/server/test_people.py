@@ -46,7 +46,7 @@ def test_people_come_get_roles_and_tokens_and_go(demo: RunningServer, owners: Pa
     listed = made(demo, owners, "token", "list")
     assert token["id"] in {one["id"] for one in listed}
     assert token["secret"] not in json.dumps(listed)
-    done = run(demo, owners, "token", "list")
+    done = run(demo, owners, "token", "list", COLUMNS="200")
     assert "notebook" in done.stdout
     row = next(line for line in done.stdout.splitlines() if "notebook" in line)
     assert " ".join(row.split()).startswith(f"{token['id']} carol ask price of visits 0 of 0.5 ")

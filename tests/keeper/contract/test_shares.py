@@ -58,15 +58,15 @@ def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Crowd:
     return crowd
 
 
-def test_a_person_has_32_requests_under_way_and_others_go_on(
+def test_a_person_has_64_requests_under_way_and_others_go_on(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
     token = served.keeper.tokens.all("ann")[0].number
     crowd = held(monkeypatch, "explain_ask")
     body = {"questions": [question()]}
-    with ThreadPoolExecutor(32) as pool:
-        replies = [pool.submit(served.send, "prices", ann, body) for _ in range(32)]
+    with ThreadPoolExecutor(64) as pool:
+        replies = [pool.submit(served.send, "prices", ann, body) for _ in range(64)]
         crowd.wait_for(4)
         refused = served.send("me", ann)
         assert (refused.status, code(refused)) == (429, "too_fast")
