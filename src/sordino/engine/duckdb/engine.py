@@ -132,6 +132,8 @@ class DuckdbEngine:
         if not isinstance(receipt, Receipt):
             raise TypeError("an engine looks at data for a receipt and for nothing less")
         try:
+            if deadline is not None and deadline <= 0:  # however fast this question would be
+                raise TimeoutError("the deadline had passed before the question ran")
             statement = self.statement(bounded, salt=salt)
             database = self._loaded(tables_read(bounded.rows, self.catalog))
             table = _read(database, lambda: _answered(database, statement, progress, due))
