@@ -22,6 +22,7 @@ import sordino.errors
 from sordino.channel.frames import Reply, Request
 from sordino.engine.duckdb import engine as duckdb_engine
 from sordino.engine.sealed import Sealed
+from sordino.keeper.slots import Departure
 from sordino.release import door
 from tests.support.services import HeldKeeper, clinic
 
@@ -180,7 +181,7 @@ def test_the_same_question_is_then_answered_for_the_same_charge(
 def test_a_deadline_is_told_in_these_bytes_too(
     keeper: HeldKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper.keeper.slots, "seconds_left", lambda _: 0.0)
+    monkeypatch.setattr(Departure, "seconds_left", lambda _: 1e-9)
     with silent():
         late = ask(keeper, "json")
         with monkeypatch.context() as patch:
