@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from math import ceil
 from typing import Any
 
@@ -36,12 +37,15 @@ class People:
     def put(
         self, name: str, roles: Iterable[Role], *, by: str, password: str | None = None
     ) -> None:
-        """Add somebody, or change their roles; who was dismissed may come back so."""
+        """Add somebody, or change their roles; who was dismissed may come back so.
+
+        Refusal where the last owner would be one no more.
+        """
         with arguments():
             check_who(check_name(name))
         listed = " ".join(sorted(set(roles)))
         kept = None if password is None else hash_password(password)
-        with self._state.writing():
+        with self._state.writing(), self._keeping_an_owner():
             self._state.change(
                 "INSERT INTO people (name, roles, password, made) VALUES (?1, ?2, ?3, ?4) "
                 "ON CONFLICT (name) DO UPDATE SET roles = ?2, ended = NULL, "
@@ -62,8 +66,11 @@ class People:
         return self._state.rows("SELECT * FROM people ORDER BY name")
 
     def end(self, name: str, *, by: str) -> None:
-        """Let somebody use the server no more, and end their tokens."""
-        with self._state.writing():
+        """Let somebody use the server no more, and end their tokens.
+
+        Refusal where that is the last owner.
+        """
+        with self._state.writing(), self._keeping_an_owner():
             now = self._state.now()
             self._state.change(
                 "UPDATE people SET ended = ?, password = NULL WHERE name = ?", now, name
@@ -72,6 +79,25 @@ class People:
                 "UPDATE tokens SET revoked = ? WHERE who = ? AND revoked IS NULL", now, name
             )
             self._state.note(by, "dismiss", name)
+
+    @contextmanager
+    def _keeping_an_owner(self) -> Iterator[None]:
+        """Let a transaction under way leave an owner, where there was one; else it is undone.
+
+        Outside of it two owners could end each other: each would still see the other.
+        """
+        had_one = self._has_owner()
+        yield
+        if had_one and not self._has_owner():
+            raise Refusal(
+                "last_owner", 409, "there would be no owner left; make somebody else one first"
+            )
+
+    def _has_owner(self) -> bool:
+        return any(
+            "owner" in row["roles"].split()
+            for row in self._state.rows("SELECT roles FROM people WHERE ended IS NULL")
+        )
 
     def set_password(self, name: str, password: str, *, by: str) -> None:
         """Set a password."""
@@ -99,9 +125,6 @@ def _person(row: Row) -> dict[str, Any]:
 def person(visit: Visit) -> Reply:
     """Add somebody, or change their roles."""
     body = visit.read(messages.Person)
-    held = visit.keeper.people.get(body.name)
-    if held is not None and _is_last_owner(visit, body.name) and "owner" not in body.roles:
-        raise _last_owner()
     visit.keeper.people.put(body.name, body.roles, by=visit.by.who, password=body.password)
     row = visit.keeper.people.get(body.name)
     return as_json(None if row is None else _person(row), 201)
@@ -112,23 +135,8 @@ def dismiss(visit: Visit) -> Reply:
     name = visit.request.path.get("name", "")
     if visit.keeper.people.get(name) is None:
         raise not_there()
-    if _is_last_owner(visit, name):
-        raise _last_owner()
     visit.keeper.people.end(name, by=visit.by.who)
     return as_json({"name": name})
-
-
-def _is_last_owner(visit: Visit, name: str) -> bool:
-    owners = [
-        row["name"]
-        for row in visit.keeper.people.all()
-        if row["ended"] is None and "owner" in row["roles"].split()
-    ]
-    return owners == [name]
-
-
-def _last_owner() -> Refusal:
-    return Refusal("last_owner", 409, "there would be no owner left; make somebody else one first")
 
 
 def password(visit: Visit) -> Reply:

@@ -2,13 +2,18 @@
 """People, passwords and tokens: no token makes one that may do more, and an end is at once."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
 
+from sordino.channel.calls import Call
+from sordino.channel.frames import Reply, Request
 from sordino.keeper import passwords
+from sordino.keeper.tokens import Caller
 from tests.keeper.study import DAY, Study, code, question, study, told
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
@@ -72,8 +77,48 @@ def test_the_last_owner_stays(served: Study) -> None:
     body = {"name": "olga", "roles": ["analyst"]}
     assert code(served.send("person", olga, body)) == "last_owner"
     assert code(served.send("dismiss", olga, path={"name": "olga"})) == "last_owner"
+    assert served.keeper.people.get("olga")["roles"] == "owner"  # type: ignore[index]
+    assert served.send("me", olga).status == 200
     served.person("otto", "owner")
     assert served.send("dismiss", olga, path={"name": "olga"}).status == 200
+
+
+@pytest.mark.parametrize("way", ["person", "dismiss"])
+def test_two_owners_who_end_each_other_leave_one(
+    served: Study, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Both are let in before either has ended the other, as two at the same moment can be."""
+    let_in, both_in = served.keeper._caller, Barrier(2, timeout=30)
+
+    def caller(request: Request, call: Call) -> Caller | None:
+        found = let_in(request, call)
+        both_in.wait()
+        return found
+
+    monkeypatch.setattr(served.keeper, "_caller", caller)
+
+    def end(by: str, name: str) -> Reply:
+        if way == "person":
+            return served.send("person", by, {"name": name, "roles": ["analyst"]})
+        return served.send("dismiss", by, path={"name": name})
+
+    for _ in range(10):
+        olga, otto = served.person("olga", "owner"), served.person("otto", "owner")
+        steps = served.state.check_journal()
+        with ThreadPoolExecutor(2) as threads:
+            replies = [threads.submit(end, olga, "otto"), threads.submit(end, otto, "olga")]
+            statuses = [reply.result().status for reply in replies]
+        assert sorted(statuses) in ([200, 409], [201, 409])
+        left = [row["name"] for row in served.keeper.people.all() if row["roles"] == "owner"]
+        current = [name for name in left if served.keeper.people.get(name)]
+        assert current == ["olga" if statuses[0] < 400 else "otto"]
+        assert served.state.check_journal() == steps + 1  # what was undone is no step
+
+
+def test_a_first_owner_is_made_where_there_was_none(served: Study) -> None:
+    served.person("ann", "analyst")
+    served.person("ann", "auditor")
+    assert served.send("people", served.person("olga", "owner")).status == 200
 
 
 @pytest.mark.parametrize(
