@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import update_wrapper
 from threading import RLock
@@ -33,7 +32,9 @@ class Shelf(Generic[T]):
     def __init__(self, room: int, weigh: Callable[[T], int]) -> None:
         self._room, self._weigh = room, weigh
         self._lock = RLock()  # a handler of a signal may take things, too
-        self._things: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        # What was used least lately is first. An OrderedDict would work out the hash of every key
+        # whenever its values are counted, and that of a question is slow.
+        self._things: dict[Hashable, tuple[T, int]] = {}
         self._held = 0
         _shelves.add(self)
 
@@ -61,9 +62,12 @@ class Shelf(Generic[T]):
     def _make_room(self, weight: int) -> None:
         if self._held + weight <= self._room:
             return
-        held = sum(one for _, one in list(self._things.values()))  # at once, whoever interrupts
-        while self._things and held + weight > self._room:
-            _, (_, less) = self._things.popitem(last=False)
+        things = list(self._things.items())  # at once, whoever interrupts
+        held = sum(one for _, (_, one) in things)
+        for key, (_, less) in things:
+            if held + weight <= self._room:
+                break
+            self._things.pop(key, None)
             held -= less
         self._held = held
 
@@ -84,7 +88,7 @@ class Shelf(Generic[T]):
     def _renew(self) -> None:
         """Begin anew in a child process, where another thread may have left things half done."""
         self._lock = RLock()
-        self._things = OrderedDict()
+        self._things = {}
         self._held = 0
 
 

@@ -46,6 +46,23 @@ def test_things_of_no_weight_are_kept_too() -> None:
     assert shelf.take("a", object) is first
 
 
+def test_a_full_shelf_works_out_the_hashes_of_few_keys() -> None:
+    """That of a question is slow, and a server keeps hundreds of them."""
+    worked_out: list[int] = []
+
+    class Key(int):
+        def __hash__(self) -> int:
+            worked_out.append(self)
+            return int(self)
+
+    shelf: Shelf[int] = Shelf(100, weigh=lambda _: 1)
+    for number in range(300):
+        worked_out.clear()
+        shelf.take(Key(number), lambda: 7)
+        assert len(worked_out) <= 4  # to look twice, to keep it, and to let the oldest go
+    assert len(shelf) == 100
+
+
 def test_what_cannot_be_made_is_not_kept() -> None:
     shelf: Shelf[int] = Shelf(10, weigh=lambda _: 1)
     with pytest.raises(ZeroDivisionError):
