@@ -57,10 +57,12 @@ class Gate:
 
     Whoever has a gate closes it before a fork and opens it afterwards, in the parent or the child.
     ``is_cut`` tells a child that a call was under way all the same: the library is not to be used.
+    ``advice`` is what whoever uses it all the same is told.
     """
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, advice: str = "") -> None:
         self.is_cut = False
+        self.advice = advice
         self.visits: Visits[Passing] = Visits()
         self.forking: dict[int, bool] = {}  # whether all was quiet, by the thread that forks
         self._patience = patience
@@ -72,6 +74,11 @@ class Gate:
         passed, or holds a lock that is taken before the fork.
         """
         return Passing(self, at_once=at_once)
+
+    def check_whole(self) -> None:
+        """Refuse to use the library in a process that was forked in the midst of its work."""
+        if self.is_cut:
+            raise RuntimeError(self.advice)
 
     def close(self) -> None:
         """Let nobody pass, and wait for those who have; this thread does not wait for itself."""

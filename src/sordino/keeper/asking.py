@@ -50,8 +50,8 @@ from sordino.ledger.entry import Entry
 from sordino.ledger.rules import slack_up
 from sordino.numbers.rational import decimal_of
 from sordino.plan.ask import Ask, read_ask
-from sordino.plan.headings import headings
 from sordino.plan.plan import Plan
+from sordino.plan.words import headings
 from sordino.privacy.currency import Price
 from sordino.query.tree import tables_in
 from sordino.session import Left, Session, service

@@ -26,7 +26,6 @@ from sordino.plan.ask import Ask, Cost, Epsilon, Rho, Width, Within, cost_of, sl
 from sordino.plan.bound import Outline, bound, people_of
 from sordino.plan.encoding import digest
 from sordino.plan.intervals import expected, is_noisy, release_of
-from sordino.plan.parts import drawn_within, gaussian_within, price_of, pure_within
 from sordino.plan.plan import (
     Added,
     Chosen,
@@ -36,6 +35,10 @@ from sordino.plan.plan import (
     coarse_weight,
     column_shift,
     column_step,
+    drawn_within,
+    gaussian_within,
+    price_of,
+    pure_within,
     weights,
 )
 from sordino.privacy import losses

@@ -285,7 +285,7 @@ def cost_of(price: Epsilon | Rho, purse: Purse) -> Cost:
     >>> cost_of(Epsilon(Fraction(1)), purse).amount
     Fraction(2435597, 100000000)
     """
-    from sordino.plan.parts import counted_by  # numpy, which reading a question needs not
+    from sordino.plan.plan import counted_by  # numpy, which reading a question needs not
 
     counted = counted_by(purse.budget.currency)
     match price:

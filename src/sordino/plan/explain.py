@@ -14,8 +14,7 @@ from sordino.catalog.model import Purse
 from sordino.numbers.rational import Number, positive
 from sordino.plan.allocate import loss_of_keys
 from sordino.plan.intervals import Expected, expected, is_noisy, short
-from sordino.plan.parts import counted_by, spent_by
-from sordino.plan.plan import Added, Plan, Shares
+from sordino.plan.plan import Added, Plan, Shares, counted_by, spent_by
 from sordino.plan.told import Told
 from sordino.plan.words import keys_in_words, limits_in_words, noise, what, why, written
 from sordino.privacy.currency import Price

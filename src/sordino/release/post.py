@@ -20,7 +20,6 @@ from sordino.answer.answer import CellValue, Column, End, Facts, half_width, not
 from sordino.answer.render import number_pair
 from sordino.numbers.rational import down, up
 from sordino.plan.ask import Options
-from sordino.plan.headings import BIN_ENDS, Edges, Heading, binned, by_group, diagnosed, heading
 from sordino.plan.intervals import (
     ROUNDING,
     Doubles,
@@ -47,7 +46,20 @@ from sordino.plan.plan import (
     how_many_groups,
     is_discovered,
 )
-from sordino.plan.words import in_words, named, person_of, several, unclamped
+from sordino.plan.words import (
+    BIN_ENDS,
+    Edges,
+    Heading,
+    binned,
+    by_group,
+    diagnosed,
+    heading,
+    in_words,
+    named,
+    person_of,
+    several,
+    unclamped,
+)
 from sordino.privacy.loss import loss_to_json
 from sordino.query.aggregates import COUNTS
 from sordino.query.operations import operate

@@ -22,9 +22,9 @@ from sordino.ledger.left import Left, more_like
 from sordino.ledger.verify import Verified
 from sordino.plan.ask import Options
 from sordino.plan.explain import Explanation
-from sordino.plan.headings import Heading
 from sordino.plan.plan import Plan
 from sordino.plan.told import COLUMNS, RELEASES
+from sordino.plan.words import Heading
 from sordino.session.session import OWNER, asked_of
 
 DIGITS_OF_PLAN = 8

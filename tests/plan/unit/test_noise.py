@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.plan.allocate import additive, loss_of_keys, selection, slack_of_keys
-from sordino.plan.parts import root_down
-from sordino.plan.plan import RowCount, Shares, Total, UnitCount, shift
+from sordino.plan.plan import RowCount, Shares, Total, UnitCount, root_down, shift
 from sordino.privacy.budget import Counted
 from sordino.privacy.currency import GDP
 from sordino.sensitivity.norms import Sensitivity

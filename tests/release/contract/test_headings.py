@@ -13,8 +13,8 @@ from sordino.catalog.model import Catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError
 from sordino.plan.ask import Options
-from sordino.plan.headings import Heading, headings
 from sordino.plan.plan import Plan
+from sordino.plan.words import Heading, headings
 from sordino.privacy.budget import Counted
 from sordino.query.tree import Key, Kind, Measure, MeasureRef, Output, Query
 from sordino.query.types import Type

@@ -21,7 +21,7 @@ from sordino.catalog.model import Table
 from sordino.catalog.schemas import Reader, Schema, SourceColumn, arrow_schema
 from sordino.engine.compile.dialect import quoted, select
 from sordino.engine.duckdb.columns import Base, check_fit, held_of
-from sordino.engine.duckdb.forks import WORK, check_whole
+from sordino.engine.duckdb.forks import WORK
 from sordino.errors import CatalogError
 
 CLOSED: dict[str, Any] = {  # what every database of ours is opened with
@@ -113,7 +113,7 @@ def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a file for reading, without a way to any other file."""
     if not path.exists():
         raise CatalogError(f"there is no file {str(path)!r}")
-    check_whole()
+    WORK.check_whole()
     with WORK.passing():
         try:
             connection = duckdb.connect(str(path), read_only=True, config=CLOSED)

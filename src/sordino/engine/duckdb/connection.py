@@ -28,7 +28,7 @@ import duckdb
 from sordino.catalog.model import CsvFile
 from sordino.engine.compile.dialect import literal, quoted, select
 from sordino.engine.duckdb.attached import CLOSED, unopened
-from sordino.engine.duckdb.forks import WORK, check_whole, keep_alive
+from sordino.engine.duckdb.forks import WORK, keep_alive
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
 from sordino.errors import CatalogError
 
@@ -147,7 +147,7 @@ class Database:
         spill_limit: str | None = None,
         unloaded: Iterable[str] | None = None,
     ) -> None:
-        check_whole()
+        WORK.check_whole()
         self._sources = sources
         self._limits = (threads, memory_limit, spill_limit)
         self._frames = dict(sources.frames)
@@ -277,7 +277,7 @@ class Database:
 
     def again(self) -> Database:
         """Return a new database on the same sources, with the rows that are in memory now."""
-        check_whole()  # before a lock that nobody would open
+        WORK.check_whole()  # before a lock that nobody would open
         threads, memory_limit, spill_limit = self._limits
         with WORK.passing(), self._lock:  # rows that are being read are there, or to be read
             frames, unloaded = dict(self._frames), set(self._unloaded)
@@ -443,7 +443,7 @@ class DryRun:
 
     def run(self, carry_out: Callable[[duckdb.DuckDBPyConnection], object]) -> None:
         """Carry something out; whatever it raises is raised here."""
-        check_whole()
+        WORK.check_whole()
         with WORK.passing(), self._lock:
             database = self._database or self._open()
             self._database = None  # one that fails is not used again

@@ -27,22 +27,17 @@ class Forked(Protocol):
 
 
 FORKED: WeakSet[Forked] = WeakSet()
-WORK = Gate(patience=2.0)  # of threads in DuckDB
+WORK = Gate(  # of threads in DuckDB
+    patience=2.0,
+    advice="this process was forked while a question was being answered, and cannot answer any "
+    "itself; nothing was charged. Fork when nobody asks, or start processes by multiprocessing's "
+    "method 'spawn'",
+)
 
 
 def keep_alive(held: object) -> None:
     """Keep an object alive to the very end of the process, past the end of Python."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
-
-
-def check_whole() -> None:
-    """Refuse to use DuckDB in a process that was forked in the midst of its work."""
-    if WORK.is_cut:
-        raise RuntimeError(
-            "this process was forked while a question was being answered, and cannot answer any "
-            "itself; nothing was charged. Fork when nobody asks, or start processes by "
-            "multiprocessing's method 'spawn'"
-        )
 
 
 def _after_in_child() -> None:

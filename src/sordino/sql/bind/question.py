@@ -42,6 +42,7 @@ from sordino.sql.bind.scope import (
     aggregates,
     find,
     is_aggregate,
+    is_reached,
     unit_refusal,
 )
 from sordino.sql.domains import narrowed
@@ -396,6 +397,8 @@ def _may_be_key(node: exp.Expr) -> bool:
 
 def _equal_key(node: exp.Expr, selected: Selected) -> Scalar | None:
     """Return the key that an expression equals, if it does."""
+    if not all(is_reached(selected.columns, column) for column in node.find_all(exp.Column)):
+        return None  # such as a name that SELECT gives, which no key has in it
     try:
         scalar = bind(node, selected.hook)
     except QueryError:

@@ -137,13 +137,7 @@ def find(columns: Columns, node: exp.Column, others: Sequence[str] = ()) -> Name
     """
     if isinstance(node.this, exp.Star):
         raise refusal("star", node, "* names no single column", hint="name one")
-    name, source = node.name.casefold(), node.table.casefold()
-    found = [
-        column
-        for column in columns
-        if column.name.casefold() == name
-        and (column.source.casefold() == source if source else not column.merged)
-    ]
+    found = _named(columns, node)
     if len(found) == 1:
         return found[0]
     if found:
@@ -153,6 +147,21 @@ def find(columns: Columns, node: exp.Column, others: Sequence[str] = ()) -> Name
             hint = "give one of them another name with AS in the inner query"
         raise refusal("ambiguous", node, f"{node.name!r} means several columns", hint=hint)
     raise _unknown(columns, node, others)
+
+
+def is_reached(columns: Columns, node: exp.Column) -> bool:
+    """Tell whether a name means exactly one column, without a word about why not."""
+    return not isinstance(node.this, exp.Star) and len(_named(columns, node)) == 1
+
+
+def _named(columns: Columns, node: exp.Column) -> list[Named]:
+    name, source = node.name.casefold(), node.table.casefold()
+    return [
+        column
+        for column in columns
+        if column.name.casefold() == name
+        and (column.source.casefold() == source if source else not column.merged)
+    ]
 
 
 def _unknown(columns: Columns, node: exp.Column, others: Sequence[str]) -> QueryError:
