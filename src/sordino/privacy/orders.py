@@ -23,7 +23,7 @@ _LONG = 600.0
 Curve: TypeAlias = Callable[[float], float]
 
 _GRID = [2.0 ** (j / 4) for j in range(-80, 121)]  # orders less 1, from a millionth to 2**30
-_ROUNDS = 60
+_NEAR = 1e-8  # between logarithms of orders, where values differ by no more than their rounding
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -166,10 +166,17 @@ def best_order(
     place = min(found_at, key=lambda j: found_at[j][0])
     # Look between the neighbours of the best, in the logarithm of the order less 1.
     low, high = (math.log(_GRID[min(max(place + j, 0), len(_GRID) - 1)]) for j in (-1, 1))
-    best = found_at[place]
-    for _ in range(_ROUNDS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        one, two = at(math.exp(left)), at(math.exp(right))
-        low, high = (low, right) if one[0] <= two[0] else (left, high)
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    one, two = at(math.exp(left)), at(math.exp(right))
+    best = min(found_at[place], one, two)
+    while high - low > _NEAR:
+        if one[0] <= two[0]:
+            high, right, two = right, left, one
+            left = high - _GOLDEN * (high - low)
+            one = at(math.exp(left))
+        else:
+            low, left, one = left, right, two
+            right = low + _GOLDEN * (high - low)
+            two = at(math.exp(right))
         best = min(best, one, two)
     return best[1], best[2]

@@ -16,6 +16,7 @@ _ROUNDS = 16
 _MOST_STEPS = 80
 _LOG_OF_ZERO = -2000.0  # stands for the logarithm of a delta that is zero
 _FINEST = 1e-9
+_APART, _FEW_DEVIATIONS = 0.03, 0.1  # of the first guess, and of the deviation of a normal loss
 
 
 def least(fits: Callable[[int], bool], low: int, high: int, *, near: int | None = None) -> int:
@@ -78,7 +79,8 @@ def least_epsilon(profile: Callable[[Fraction], float], *, delta: Fraction, rho:
         return math.log(profile(Fraction(max(epsilon, 0.0))) or SMALLEST) - wanted
 
     near = rho + 2 * math.sqrt(rho * -wanted)
-    near = approach(excess, near, near * 0.97)
+    # Both places lie on the slope that decides: much further down the delta is 1.
+    near = approach(excess, near, near - min(_APART * near, _FEW_DEVIATIONS * math.sqrt(rho)))
     return least_double(lambda e: reading(profile(e)) <= delta, near=near, high=sys.float_info.max)
 
 
