@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, pi, round_up
@@ -19,41 +19,76 @@ NO_DELTA = "{0} noise needs no delta; leave delta at 0, or use noise='laplace'"
 NO_TEXTBOOK = "there are no textbook constants for {0} noise; use calibration='exact'"
 
 
-class Textbook(Protocol):
-    """A noise whose constants are in textbooks too."""
+class Target(NamedTuple):
+    """The loss that a noise is made for."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+class Noise(Mechanism):
+    """A symmetric law on the real line that hides a value moved by S and a scale moved by e**beta.
+
+    What is released is value + factor * S * Z with Z from this law. ``name`` is the word that
+    stands for the noise, and sentences call it by its ``title``.
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    _textbook_beta: ClassVar[str | None] = None  # the largest one, where there are textbooks
+
+    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
+        """Choose beta, and whatever else is left open, by public rules."""
+        self._check_delta(delta)
+        return self, self._usual_beta(Target(epsilon, delta)) if beta is None else beta
+
+    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
+        """Return the least scale factor for this loss, rounded up."""
+        self._check_delta(delta)
+        return max(map(upwards, self._needs(Target(epsilon, delta), beta)))
 
     def textbook(
         self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
     ) -> tuple[Fraction, Fraction]:
         """Return beta, the largest if none is given, and the scale factor of the textbooks."""
-        ...
-
-
-class Noise(Protocol):
-    """A symmetric law on the real line that hides a value moved by S and a scale moved by e**beta.
-
-    What is released is value + factor * S * Z with Z from this law.
-    """
-
-    @property
-    def name(self) -> str:
-        """The word that stands for this noise."""
-        ...
-
-    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta, and whatever else is left open, by public rules."""
-        ...
-
-    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up."""
-        ...
+        if self._textbook_beta is None:
+            raise ValueError(NO_TEXTBOOK.format(self.name))
+        self._check_delta(delta)
+        most, factor = self._textbook(Target(epsilon, delta))
+        if beta is None:
+            beta = most
+        if beta > most:
+            rule = f"{self.title} noise need beta <= {self._textbook_beta}"
+            raise ValueError(f"the textbook constants for {rule}")
+        return beta, factor
 
     def cumulative(self, z: Ball) -> Ball:
         """Return the probability of a number below z."""
-        ...
+        raise NotImplementedError
+
+    def _arguments(self) -> dict[str, Any]:
+        return {}
+
+    def _check_delta(self, delta: Fraction) -> None:
+        if delta:
+            raise ValueError(NO_DELTA.format(self.title[0].upper() + self.title[1:]))
+
+    def _usual_beta(self, target: Target) -> Fraction:
+        raise NotImplementedError
+
+    def _needs(self, target: Target, beta: Fraction) -> tuple[Formula, ...]:
+        """Return numbers that the factor must reach, or refuse a beta that is too large."""
+        raise NotImplementedError
+
+    def _textbook(self, target: Target) -> tuple[Fraction, Fraction]:
+        """Return the largest beta for which textbooks have constants, and their factor."""
+        raise NotImplementedError
 
 
 Fitted = tuple[Noise, Fraction]
+Formula = Callable[[], Ball]
 
 
 def upwards(formula: Callable[[], Ball]) -> Fraction:
@@ -90,8 +125,8 @@ def half_width(noise: Noise, factor: Fraction, confidence: Fraction) -> float:
     return up_as_printed(factor * Fraction(repr(found)))
 
 
-@dataclass(frozen=True, slots=True)
-class CauchyNoise:
+@dataclass(frozen=True, slots=True, repr=False)
+class CauchyNoise(Noise):
     """The law with density 1 / (pi (1 + z**2)).
 
     Any beta below epsilon will do. By default it is epsilon / 2 or, if that is larger, the largest
@@ -107,23 +142,15 @@ class CauchyNoise:
         Proof: docs/proofs/smooth.md, theorem 5.
     """
 
-    @property
-    def name(self) -> str:
-        """The word that stands for this noise."""
-        return "cauchy"
+    name = "cauchy"
+    title = "Cauchy"
+    _textbook_beta = "epsilon / 6"
 
-    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Cauchy"))
-        if beta is None:
-            beta = max(epsilon / 2, downwards(lambda: _free(epsilon)))
-        return self, beta
+    def _usual_beta(self, target: Target) -> Fraction:
+        return max(target.epsilon / 2, downwards(lambda: _free(target.epsilon)))
 
-    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Cauchy"))
+    def _needs(self, target: Target, beta: Fraction) -> tuple[Formula, ...]:
+        epsilon = target.epsilon
         if beta >= epsilon:
             raise ValueError("beta must be below epsilon for Cauchy noise")
 
@@ -134,22 +161,13 @@ class CauchyNoise:
             rest = 2 * (ball(epsilon).cosh() - ball(beta).cosh())
             return ((-ball(beta)).exp() / rest).sqrt()
 
-        return max(upwards(at_rest), upwards(at_beta))
+        return at_rest, at_beta
 
-    def textbook(
-        self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
-    ) -> tuple[Fraction, Fraction]:
-        """Return beta and the factor 6 / epsilon of Nissim, Raskhodnikova and Smith."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Cauchy"))
-        if beta is None:
-            beta = epsilon / 6
-        if beta > epsilon / 6:
-            raise ValueError("the textbook constants for Cauchy noise need beta <= epsilon / 6")
-        return beta, 6 / epsilon
+    def _textbook(self, target: Target) -> tuple[Fraction, Fraction]:
+        """Return the constants of Nissim, Raskhodnikova and Smith."""
+        return target.epsilon / 6, 6 / target.epsilon
 
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z."""
         return z.atan() / pi() + ball(Fraction(1, 2))
 
 
@@ -161,8 +179,8 @@ def _free(epsilon: Fraction) -> Ball:
 _TEXTBOOK_HOLDS = 7  # up to this epsilon for every delta
 
 
-@dataclass(frozen=True, slots=True)
-class LaplaceNoise:
+@dataclass(frozen=True, slots=True, repr=False)
+class LaplaceNoise(Noise):
     """The law with density exp(-abs(z)) / 2.
 
     It needs a delta, and a small beta: by default ln(1 + epsilon / (2 ln(2 / delta))), with which
@@ -180,21 +198,19 @@ class LaplaceNoise:
         Proof: docs/proofs/smooth.md, theorem 8.
     """
 
-    @property
-    def name(self) -> str:
-        """The word that stands for this noise."""
-        return "laplace"
+    name = "laplace"
+    title = "Laplace"
+    _textbook_beta = "epsilon / (2 ln(2 / delta))"
 
-    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta."""
-        _check(delta)
-        if beta is None:
-            beta = downwards(lambda: _in_textbooks(epsilon, delta).log1p())
-        return self, beta
+    def _check_delta(self, delta: Fraction) -> None:
+        if not 0 < delta < 1:
+            raise ValueError("Laplace noise needs a delta, between 0 and 1, such as delta=1e-6")
 
-    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up."""
-        _check(delta)
+    def _usual_beta(self, target: Target) -> Fraction:
+        return downwards(lambda: _in_textbooks(target).log1p())
+
+    def _needs(self, target: Target, beta: Fraction) -> tuple[Formula, ...]:
+        epsilon, delta = target
 
         def ratio() -> Ball:
             shrunk = ball(delta) / -(-ball(beta)).expm1()
@@ -212,7 +228,7 @@ class LaplaceNoise:
         def outwards() -> Ball:
             return 1 / (ball(beta).expm1() * ratio().acosh())
 
-        return max(map(upwards, (at_rest, inwards, outwards)))
+        return at_rest, inwards, outwards
 
     def textbook(
         self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
@@ -221,15 +237,7 @@ class LaplaceNoise:
 
         Guarantee: (epsilon, delta) as for the class; what is not proved is refused.
         """
-        _check(delta)
-        most = downwards(lambda: _in_textbooks(epsilon, delta))
-        if beta is None:
-            beta = most
-        if beta > most:
-            raise ValueError(
-                "the textbook constants for Laplace noise need beta <= epsilon / (2 ln(2 / delta))"
-            )
-        factor = 2 / epsilon
+        beta, factor = Noise.textbook(self, epsilon=epsilon, delta=delta, beta=beta)
         if epsilon > _TEXTBOOK_HOLDS:
             raise ValueError(
                 "the textbook constants for Laplace noise are false for some delta when epsilon is "
@@ -246,27 +254,24 @@ class LaplaceNoise:
             )
         return beta, factor
 
+    def _textbook(self, target: Target) -> tuple[Fraction, Fraction]:
+        return downwards(lambda: _in_textbooks(target)), 2 / target.epsilon
+
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z."""
         tail = (-abs(z)).exp() / 2
         return two_sided(z, tail)
 
 
-def _in_textbooks(epsilon: Fraction, delta: Fraction) -> Ball:
+def _in_textbooks(target: Target) -> Ball:
     """Return the largest beta of the textbooks."""
-    return ball(epsilon) / (2 * ball(2 / delta).log())
-
-
-def _check(delta: Fraction) -> None:
-    if not 0 < delta < 1:
-        raise ValueError("Laplace noise needs a delta, between 0 and 1, such as delta=1e-6")
+    return ball(target.epsilon) / (2 * ball(2 / target.delta).log())
 
 
 _DEFAULT_SHAPE = 4
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class LomaxNoise(Mechanism):
+class LomaxNoise(Noise):
     """The law with density (a / 2) (1 + abs(z))**-(a + 1), where a is the ``shape``.
 
     It has a variance for a shape above 2, and comes close to Laplace noise for a large one. The
@@ -283,6 +288,9 @@ class LomaxNoise(Mechanism):
         Proof: docs/proofs/smooth.md, theorem 6.
     """
 
+    name = "lomax"
+    title = "Lomax"
+
     shape: Fraction | None
 
     def __init__(self, *, shape: Number | None = None) -> None:
@@ -292,25 +300,17 @@ class LomaxNoise(Mechanism):
     def _arguments(self) -> dict[str, Any]:
         return {"shape": self.shape}
 
-    @property
-    def name(self) -> str:
-        """The word that stands for this noise."""
-        return "lomax"
-
     def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
         """Choose beta and the shape."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Lomax"))
+        self._check_delta(delta)
         if beta is None:
             shape = self.shape or Fraction(_DEFAULT_SHAPE)
             # A shape below 1 must leave beta below epsilon.
             beta = epsilon / shape if shape > 1 else epsilon / 2
         return (self if self.shape is not None else LomaxNoise(shape=epsilon / beta)), beta
 
-    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Lomax"))
+    def _needs(self, target: Target, beta: Fraction) -> tuple[Formula, ...]:
+        epsilon = target.epsilon
         shape = self._shape()
         if beta >= epsilon or shape * beta > epsilon:
             raise ValueError(
@@ -323,10 +323,9 @@ class LomaxNoise(Mechanism):
         def at_beta() -> Ball:
             return (-ball(beta)).exp() / ball((epsilon - beta) / (shape + 1)).expm1()
 
-        return max(upwards(at_rest), upwards(at_beta))
+        return at_rest, at_beta
 
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z."""
         tail = (-ball(self._shape()) * abs(z).log1p()).exp() / 2
         return two_sided(z, tail)
 
@@ -340,7 +339,7 @@ _LEAST, _LARGEST = Fraction(101, 100), Fraction(1000)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PowerNoise(Mechanism):
+class PowerNoise(Noise):
     """The law with density proportional to 1 / (1 + abs(z)**gamma).
 
     A gamma of 2 is Cauchy noise. The mean of abs(z) is finite for a gamma above 2, the variance for
@@ -361,6 +360,10 @@ class PowerNoise(Mechanism):
         Proof: docs/proofs/smooth.md, theorem 10.
     """
 
+    name = "power"
+    title = "power"
+    _textbook_beta = "epsilon / (2 (gamma + 1))"
+
     gamma: Fraction
 
     def __init__(self, *, gamma: Number = 4) -> None:
@@ -374,25 +377,15 @@ class PowerNoise(Mechanism):
         return {"gamma": self.gamma}
 
     @property
-    def name(self) -> str:
-        """The word that stands for this noise."""
-        return "power"
-
-    @property
     def _stretch(self) -> Fraction:
         """What a change of the scale by e^t costs, over t: at the middle 1, far out gamma - 1."""
         return max(Fraction(1), self.gamma - 1)
 
-    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Power"))
-        return self, epsilon / (2 * self._stretch) if beta is None else beta
+    def _usual_beta(self, target: Target) -> Fraction:
+        return target.epsilon / (2 * self._stretch)
 
-    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Power"))
+    def _needs(self, target: Target, beta: Fraction) -> tuple[Formula, ...]:
+        epsilon = target.epsilon
         if self._stretch * beta >= epsilon:
             raise ValueError("beta must be below epsilon and epsilon / (gamma - 1) for power noise")
         turn = epsilon / (self.gamma - 1)
@@ -406,7 +399,7 @@ class PowerNoise(Mechanism):
         def wider() -> Ball:
             return 1 / self._shift(epsilon + beta, turn - beta)
 
-        return max(map(upwards, (at_rest, narrower, wider)))
+        return at_rest, narrower, wider
 
     def _shift(self, middle: Fraction, far: Fraction) -> Ball:
         """Return (e^middle - 1)^(1/gamma) (1 - e^-far)^(1 - 1/gamma)."""
@@ -415,26 +408,13 @@ class PowerNoise(Mechanism):
             (1 - part) * (-(-ball(far)).expm1()).log()
         ).exp()
 
-    def textbook(
-        self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None
-    ) -> tuple[Fraction, Fraction]:
-        """Return beta and the factor 2 (gamma + 1) / epsilon, as for Cauchy noise 6 / epsilon."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Power"))
-        factor = 2 * (self.gamma + 1) / epsilon
-        if beta is None:
-            beta = 1 / factor
-        if beta > 1 / factor:
-            raise ValueError(
-                "the textbook constants for power noise need beta <= epsilon / (2 (gamma + 1))"
-            )
-        return beta, factor
+    def _textbook(self, target: Target) -> tuple[Fraction, Fraction]:
+        """Return 2 (gamma + 1) / epsilon, as for Cauchy noise 6 / epsilon, and its inverse."""
+        factor = 2 * (self.gamma + 1) / target.epsilon
+        return 1 / factor, factor
 
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z.
-
-        The tail beyond abs(z) is an incomplete beta function at 1 / (1 + abs(z)**gamma).
-        """
+        # The tail beyond abs(z) is an incomplete beta function at 1 / (1 + abs(z)**gamma).
         if z == 0:
             return ball(Fraction(1, 2))
         power, part = (ball(self.gamma) * abs(z).log()).exp(), ball(1 / self.gamma)
@@ -449,7 +429,7 @@ _MOST_DEGREES = 1000
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class StudentNoise(Mechanism):
+class StudentNoise(Noise):
     """Student's t with d degrees of freedom: density of the form (1 + z**2 / d)**-((d + 1) / 2).
 
     It has a variance for d of at least 3, the default; with 1 it is Cauchy noise. Any beta below
@@ -465,6 +445,9 @@ class StudentNoise(Mechanism):
         Proof: docs/proofs/smooth.md, theorem 7.
     """
 
+    name = "student"
+    title = "Student's t"
+
     degrees: int
 
     def __init__(self, *, degrees: Integer = 3) -> None:
@@ -476,21 +459,11 @@ class StudentNoise(Mechanism):
     def _arguments(self) -> dict[str, Any]:
         return {"degrees": self.degrees}
 
-    @property
-    def name(self) -> str:
-        """The word that stands for this noise."""
-        return "student"
+    def _usual_beta(self, target: Target) -> Fraction:
+        return target.epsilon / (2 * self.degrees)
 
-    def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
-        """Choose beta."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Student's t"))
-        return self, epsilon / (2 * self.degrees) if beta is None else beta
-
-    def factor(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fraction:
-        """Return the least scale factor for this loss, rounded up."""
-        if delta:
-            raise ValueError(NO_DELTA.format("Student's t"))
+    def _needs(self, target: Target, beta: Fraction) -> tuple[Formula, ...]:
+        epsilon = target.epsilon
         d = self.degrees
         if beta * d >= epsilon:
             raise ValueError("beta must be below epsilon / degrees for Student's t noise")
@@ -503,13 +476,10 @@ class StudentNoise(Mechanism):
             room = ball(rest).cosh() - ball(beta).cosh()
             return ((-ball(beta)).exp() / (2 * d * room)).sqrt()
 
-        return max(upwards(at_rest), upwards(at_beta))
+        return at_rest, at_beta
 
     def cumulative(self, z: Ball) -> Ball:
-        """Return the probability of a number below z.
-
-        With the angle t of the tangent z / sqrt(d) it is a finite sum of powers of cos(t)**2.
-        """
+        # With the angle t of the tangent z / sqrt(d) it is a finite sum of powers of cos(t)**2.
         d = self.degrees
         square = d / (d + z * z)
         sine = z * (1 / (d + z * z)).sqrt()
@@ -524,7 +494,3 @@ class StudentNoise(Mechanism):
         else:
             inside = sine * terms
         return (1 + inside) / 2
-
-
-def _student(degrees: int) -> StudentNoise:
-    return StudentNoise(degrees=degrees)

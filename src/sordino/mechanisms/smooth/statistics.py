@@ -8,21 +8,19 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.mechanisms.smooth.noise import (
-    NO_TEXTBOOK,
     CauchyNoise,
     LaplaceNoise,
     LomaxNoise,
     Noise,
     PowerNoise,
     StudentNoise,
-    Textbook,
     half_width,
 )
 from sordino.numbers.rational import (
@@ -54,19 +52,8 @@ Calibration: TypeAlias = Literal["exact", "nissim"]
 T = TypeVar("T", Fraction, "Fraction | None")
 
 _LARGEST_EPSILON = 1000
-_KINDS: tuple[type[Noise], ...] = (
-    CauchyNoise,
-    LomaxNoise,
-    PowerNoise,
-    StudentNoise,
-    LaplaceNoise,
-)
 _NAMES: dict[str, type[Noise]] = {
-    "cauchy": CauchyNoise,
-    "lomax": LomaxNoise,
-    "power": PowerNoise,
-    "student": StudentNoise,
-    "laplace": LaplaceNoise,
+    kind.name: kind for kind in (CauchyNoise, LomaxNoise, PowerNoise, StudentNoise, LaplaceNoise)
 }
 _STEP_BITS = 30  # the default step is at most 2**-30 of the range, and more than half of that
 Floats = npt.NDArray[np.float64]
@@ -133,10 +120,7 @@ class Smooth(Mechanism):
             raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON} for smooth sensitivity")
         rate = None if beta is None else positive("beta", beta)
         if calibration == "nissim":
-            if not hasattr(law, "textbook"):
-                raise ValueError(NO_TEXTBOOK.format(law.name))
-            known = cast("Textbook", law)
-            rate, factor = known.textbook(epsilon=price, delta=slack, beta=_fast_enough(rate))
+            rate, factor = law.textbook(epsilon=price, delta=slack, beta=_fast_enough(rate))
             _fast_enough(rate)
         elif calibration == "exact":
             law, rate = law.fitted(epsilon=price, delta=slack, beta=_fast_enough(rate))
@@ -202,7 +186,7 @@ class Smooth(Mechanism):
 def _law(noise: object) -> Noise:
     if isinstance(noise, str) and noise in _NAMES:
         return _NAMES[noise]()
-    if isinstance(noise, _KINDS):
+    if isinstance(noise, Noise):
         return noise
     raise ValueError(f"noise must be one of {', '.join(map(repr, _NAMES))}")
 
