@@ -141,7 +141,11 @@ CALLS: tuple[Call, ...] = (
         "/v1/requests",
         "Requests: one's own, or, for those who decide or audit, all.",
         _READERS,
-        query={"state": "only those in this state"},
+        query={
+            "state": "only those in this state",
+            "from": "the number of the first request",
+            "count": "how many, 200 at most",
+        },
     ),
     Call(
         "petition",
@@ -257,7 +261,11 @@ CALLS: tuple[Call, ...] = (
         "Who changed what on the server, in order, each step bound to the one before.",
         _AUDITORS,
         "audit",
-        query={"from": "the number of the first step", "count": "how many, 1,000 at most"},
+        query={
+            "from": "the number of the first step",
+            "count": "how many, 1,000 at most",
+            "last": "in place of both: how many of the newest steps, 1,000 at most",
+        },
     ),
     Call(
         "health",

@@ -3,7 +3,6 @@
 
 import importlib.util
 import json
-import sys
 from csv import writer as csv_writer
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from sordino.cli.options import (
     Sql,
     Typed,
     Who,
+    read_sql,
     takes_terms,
 )
 from sordino.cli.remote import ask_there, check_alone, explain_there
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sordino.plan.explain import Explanation
     from sordino.session import Session
 
-_STANDARD_INPUT = "-"
 _PICTURES = (".png", ".svg", ".pdf")
 _INTERRUPT_HINT = (
     "if a charge was made, 'sordino history' shows it, and asking the same again is answered "
@@ -69,7 +68,7 @@ def explain(
             check_alone(catalog=catalog, who=who)
             if picture is not None:
                 raise ValueError("a server draws no plan; leave out --picture or --server")
-            explain_there(server, _with_sql(ask), as_json=as_json)
+            explain_there(server, read_sql(ask), as_json=as_json)
             return
         if picture is not None and picture.suffix not in (".svg", ".dot"):
             raise ValueError("the picture of a plan is written to a file ending in .svg or .dot")
@@ -79,7 +78,7 @@ def explain(
         if not as_json:
             note_stranger(declared, who)
         with so.open(declared, ledger="memory") as session:
-            explanation = session.explain_ask(_with_sql(ask))
+            explanation = session.explain_ask(read_sql(ask))
         left = _left(explanation, declared, who)
         refusal = refusal_of(declared)
         warnings = [f"no question is answered: {refusal}"] if refusal else []
@@ -151,7 +150,7 @@ def ask(
             check_alone(catalog=catalog, who=who, receipt=receipt)
             for path in (plot, csv):
                 _check_free(path)
-            _write(ask_there(server, _with_sql(asked), as_json=as_json), csv, plot)
+            _write(ask_there(server, read_sql(asked), as_json=as_json), csv, plot)
             return
         declared = read_catalog(catalog)
         for path in (plot, csv):
@@ -161,7 +160,7 @@ def ask(
             note_stranger(declared, who, refused=True)
         try:
             with so.open(declared, who=who, receipt=receipt) as session:
-                asked = _with_sql(asked)
+                asked = read_sql(asked)
                 plan = session.plan_ask(asked)
                 before = {seen.people: seen.number for seen in session.ledger.heads()}
                 try:
@@ -191,11 +190,6 @@ def _write(answer: "Answer", csv: Path | None, plot: Path | None) -> None:
     if plot is not None:
         answer.plot(plot)
         typer.echo(f"wrote {plot}", err=True)
-
-
-def _with_sql(ask: "Ask") -> "Ask":
-    """Return what is asked, the SQL from standard input if a dash was typed for it."""
-    return replace(ask, sql=sys.stdin.read()) if ask.sql == _STANDARD_INPUT else ask
 
 
 def _affordable(session: "Session", ask: "Ask", people: str) -> str:

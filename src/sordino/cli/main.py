@@ -19,8 +19,10 @@ from sordino.cli.local.commands import local
 from sordino.cli.remote import login
 from sordino.cli.repl import repl
 from sordino.cli.server.backup import backup, restore
+from sordino.cli.server.catalogs import catalog, journal
 from sordino.cli.server.metrics import metrics
 from sordino.cli.server.people import people, token
+from sordino.cli.server.requests import request
 from sordino.cli.server.serve import serve
 from sordino.cli.usage import MEANINGS, Commands
 
@@ -61,6 +63,9 @@ for command in (serve, metrics, backup, restore):
     app.command()(command)
 app.add_typer(people, name="people")
 app.add_typer(token, name="token")
+app.add_typer(request, name="request")
+app.add_typer(catalog, name="catalog")
+app.command()(journal)
 for command in (account, choose, audit):
     app.command()(command)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 CATALOG = Path("sordino.toml")
 OWNER = "owner"
 SURE = "0.95"
+_STANDARD_INPUT = "-"
 _PRICES = ("epsilon", "rho", "within")
 
 
@@ -176,6 +177,11 @@ class Typed:
                 "say what the answer may cost, such as --epsilon 0.5, or how far off it may be, "
                 "such as --within 50; one of the two"
             ) from None
+
+
+def read_sql(ask: "Ask") -> "Ask":
+    """Return what is asked, the SQL from standard input if a dash was typed for it."""
+    return replace(ask, sql=sys.stdin.read()) if ask.sql == _STANDARD_INPUT else ask
 
 
 def takes_terms(command: Callable[..., None]) -> Callable[..., None]:

@@ -185,10 +185,21 @@ def _sync(folder: Path) -> None:
 
 def journal(visit: Visit) -> Reply:
     """Return steps of the journal in their order; each is bound to the one before."""
-    first, count = visit.number("from", 1, 10**15), visit.number("count", _MOST_STEPS, _MOST_STEPS)
-    rows = visit.keeper.state.rows(
-        "SELECT * FROM journal WHERE number >= ? ORDER BY number LIMIT ?", first, count
-    )
+    stated = visit.request.query
+    if "last" in stated:
+        if stated.keys() & {"from", "count"}:
+            raise Refusal("query", 400, "state last, or from and count")
+        newest = visit.keeper.state.rows(
+            "SELECT * FROM journal ORDER BY number DESC LIMIT ?",
+            visit.number("last", _MOST_STEPS, _MOST_STEPS),
+        )
+        rows = newest[::-1]
+    else:
+        rows = visit.keeper.state.rows(
+            "SELECT * FROM journal WHERE number >= ? ORDER BY number LIMIT ?",
+            visit.number("from", 1, 10**15),
+            visit.number("count", _MOST_STEPS, _MOST_STEPS),
+        )
     steps: list[dict[str, Any]] = [dict(row) for row in rows]
     return as_json({"steps": steps})
 

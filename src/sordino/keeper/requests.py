@@ -30,6 +30,7 @@ _STATES = (
     *("sent", "voted", "approved", "denied", "returned", "withdrawn", "expired", "answered"),
 )
 _NANO = 10**9
+_MOST = 200  # requests in one reply; each has its question and what was explained of it
 
 
 def is_dear(visit: Visit, priced: Priced) -> bool:
@@ -89,15 +90,17 @@ class Requests:
             raise not_there()
         return row
 
-    def all(self, who: str | None, state: str | None) -> list[Row]:
-        """Return requests, of one person and in one state where these are stated."""
+    def all(self, who: str | None, state: str | None, first: int, count: int) -> list[Row]:
+        """Return so many requests, of one person and in one state where these are stated."""
         with self._state.writing():
             self._expire()
             return self._state.rows(
                 "SELECT * FROM requests WHERE (?1 IS NULL OR who = ?1) "
-                "AND (?2 IS NULL OR state = ?2) ORDER BY number",
+                "AND (?2 IS NULL OR state = ?2) AND number >= ?3 ORDER BY number LIMIT ?4",
                 who,
                 state,
+                first,
+                count,
             )
 
     def votes(self, number: int) -> list[Row]:
@@ -207,7 +210,9 @@ def requests(visit: Visit) -> Reply:
     state = visit.request.query.get("state")
     if state is not None and state not in _STATES:
         raise Refusal("query", 400, f"state must be one of {', '.join(_STATES)}")
-    rows = visit.keeper.requests.all(None if _sees_all(visit) else visit.by.who, state)
+    first, count = visit.number("from", 1, 10**18), visit.number("count", _MOST, _MOST)
+    who = None if _sees_all(visit) else visit.by.who
+    rows = visit.keeper.requests.all(who, state, first, count)
     return as_json({"requests": [to_json(visit, row) for row in rows]})
 
 

@@ -32,6 +32,25 @@ def connect(
     Guarantee: that of the session of the server, which charges before it looks; what is remembered
         here holds its ledger to the newest receipt that was seen.
     """
+    wire, heads = _opened(server, token, profile, ca, waiting, remember=remember)
+    return RemoteSession(wire, heads)
+
+
+def wire_to(server: str) -> Wire:
+    """Return a wire to a server that has a profile, for calls that are no question."""
+    wire, _ = _opened(server, None, None, None, WAITING, remember=True)
+    return wire
+
+
+def _opened(
+    server: str | None,
+    token: str | None,
+    profile: str | None,
+    ca: str | None,
+    waiting: float,
+    *,
+    remember: bool,
+) -> tuple[Wire, Heads | None]:
     known = _known(server, token, profile)
     url = server if known is None else known.url
     if url is None:
@@ -43,7 +62,7 @@ def connect(
             f"there is no token for {url}: give one as token=, or keep one with 'sordino login'"
         )
     heads = Heads(checked_url(url)) if remember else None
-    return RemoteSession(Wire(url, secret, ca=authority, heads=heads, waiting=waiting), heads)
+    return Wire(url, secret, ca=authority, heads=heads, waiting=waiting), heads
 
 
 def _known(server: str | None, token: str | None, name: str | None) -> profiles.Profile | None:

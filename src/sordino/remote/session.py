@@ -30,6 +30,7 @@ RECORD, _JSON = "application/vnd.sordino.answer", "application/json"
 _AGAIN = "sordino-again"
 _REQUESTS = "/v1/requests/"
 _PAGE = 1_000  # entries of a history that come at once
+_PAGE_OF_REQUESTS = 200
 
 
 class RemoteSession:
@@ -217,7 +218,15 @@ class RemoteSession:
 
     def requests(self, *, state: str | None = None) -> list[dict[str, Any]]:
         """Return the requests that may be seen, as JSON; with a state only those in it."""
-        return _listed(self._wire.get("/v1/requests", state=state), "requests")
+        found: list[dict[str, Any]] = []
+        while True:
+            first = 1 + max((int(one["number"]) for one in found), default=0)
+            query: dict[str, str | int | None] = {"state": state, "from": first}
+            query["count"] = _PAGE_OF_REQUESTS
+            page = _listed(self._wire.get("/v1/requests", **query), "requests")
+            found += page
+            if len(page) < _PAGE_OF_REQUESTS:
+                return found
 
     def request(self, number: str) -> dict[str, Any]:
         """Return one request, with what was decided."""

@@ -26,11 +26,13 @@ ALL = dict(commands(get_command(app), ""))
 
 def test_every_command_is_known() -> None:
     assert sorted(ALL) == [
-        *("account", "ask", "audit", "backup", "budget", "check", "choose", "demo", "explain"),
-        *("history", "init", "ledger amend", "ledger export", "ledger verify"),
+        *("account", "ask", "audit", "backup", "budget", "catalog check", "catalog swap", "check"),
+        *("choose", "demo", "explain", "history", "init", "journal"),
+        *("ledger amend", "ledger export", "ledger verify"),
         *("local best", "local encode", "local estimate", "log", "login", "metrics"),
-        *("people add", "people dismiss", "people list", "people password", "repl", "restore"),
-        *("serve", "token list", "token make", "token revoke"),
+        *("people add", "people dismiss", "people list", "people password", "repl"),
+        *("request list", "request send", "request show", "request vote", "request withdraw"),
+        *("restore", "serve", "token list", "token make", "token revoke"),
     ]
 
 

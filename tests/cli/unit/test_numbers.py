@@ -35,11 +35,16 @@ RANGE = {"low": ["--high", "100", "--epsilon", "1"], "high": ["--low", "0", "--e
 KINDS = ["--categories", "3"]
 # What stands beside each option that takes a number; what is not here is found below.
 BESIDE: dict[tuple[str, str], list[str]] = {
-    **{(command, name): words for command in ("ask", "explain") for name, words in ASKED.items()},
+    **{
+        (command, name): words
+        for command in ("ask", "explain", "request send")
+        for name, words in ASKED.items()
+    },
     **{("repl", name): ["--yes"] for name in ("epsilon", "rho", "within")},
     **{("repl", name): ["--yes", *PRICED] for name in ("confidence", "delta")},
     ("history", "last"): [],
     ("log", "last"): [],
+    ("journal", "last"): [],
     ("serve", "port"): [],
     ("serve", "workers"): [],
     ("token make", "days"): ["alice"],

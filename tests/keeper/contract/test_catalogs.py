@@ -47,6 +47,11 @@ def test_a_swap_is_on_record_and_kept(served: Study) -> None:
     assert served.ask(ann, epsilon="0.5").status == 200
     steps = told(served.send("journal", olga))["steps"]
     assert steps[-1]["what"] == "catalog"
+    newest = served.send("journal", olga, query={"last": "2"})
+    assert told(newest)["steps"] == steps[-2:]
+    assert told(served.send("journal", olga, query={"last": "1000"}))["steps"] == steps
+    both = served.send("journal", olga, query={"last": "2", "from": "1"})
+    assert (both.status, code(both)) == (400, "query")
     served.restart()
     assert told(served.send("me", ann))["generation"] == reply["generation"]
 

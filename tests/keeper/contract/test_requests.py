@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from sordino.keeper import requests
 from sordino.keeper.requests import SECONDS
 from tests.keeper.study import Study, code, question, study, told
 
@@ -41,6 +42,24 @@ def test_a_dear_question_waits_for_approval_and_is_answered_once(served: Study) 
     assert (found["state"], found["charge"]) == ("answered", "people:2")
     fresh = {"question": {**DEAR, "fresh": True}}
     assert served.send("ask", ann, fresh, key="again").status == 202  # an approval is used up
+
+
+def test_requests_come_in_pages(served: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, pia = served.person("ann", "analyst"), served.person("pia", "approver")
+    for price in range(30, 35):
+        served.send("ask", ann, {"question": question(epsilon=f"0.{price}")})
+
+    def numbers(**query: str) -> list[int]:
+        found = served.send("requests", pia, query=query)
+        return [one["number"] for one in told(found)["requests"]]
+
+    assert numbers() == [1, 2, 3, 4, 5]
+    assert numbers(**{"from": "2", "count": "3"}) == [2, 3, 4]
+    served.send("vote", pia, {"decision": "deny"}, path={"request": "3"})
+    assert numbers(**{"from": "2", "count": "2", "state": "sent"}) == [2, 4]
+    monkeypatch.setattr(requests, "_MOST", 2)
+    assert numbers() == numbers(count="200") == [1, 2]
+    assert code(served.send("requests", pia, query={"from": "0"})) == "query"
 
 
 def test_a_cheap_question_needs_no_approval(served: Study) -> None:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from urllib.parse import quote
 
 import typer
 
+from sordino.cli.options import CATALOG
 from sordino.errors import SordinoError
 
 if TYPE_CHECKING:
@@ -151,6 +153,58 @@ class Line:
                 raise ConnectionResetError("it hung up")
             pieces += piece
         return bytes(pieces)
+
+
+class Away:
+    """Calls to a server over HTTP, in the name of the token that a profile keeps."""
+
+    def __init__(self, server: str) -> None:
+        from sordino.remote.connecting import wire_to  # as above
+
+        self._wire = wire_to(server)
+
+    def __enter__(self) -> Away:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._wire.close()
+
+    def call(
+        self,
+        name: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        path: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Make one call, and return the JSON of its reply."""
+        from sordino.channel.calls import BY_NAME  # as above
+
+        call = BY_NAME[name]
+        place = call.path.format_map(
+            {key: quote(text, safe="") for key, text in (path or {}).items()}
+        )
+        match call.method:
+            case "GET":
+                return self._wire.get(place, **(query or {})).json()
+            case "POST":
+                return self._wire.post(place, body or {}).json()
+            case "DELETE":
+                return self._wire.delete(place).json()
+
+
+def line_to(
+    server: str | None, catalog: Path, state: Path | None, token_file: Path | None
+) -> Line | Away:
+    """Return a way to a server: over HTTP where one is named, else to the socket in its folder."""
+    if server is None:
+        return Line(state_of(catalog, state), token_of(token_file))
+    if (state, token_file) != (None, None) or catalog != CATALOG:
+        raise ValueError(
+            "a server is called over HTTP or by its folder: leave out --server, which "
+            "SORDINO_SERVER may state, or --catalog, --state and --token-file"
+        )
+    return Away(server)
 
 
 def text_of(path: Path) -> str:

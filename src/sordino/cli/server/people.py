@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -13,6 +11,7 @@ import typer
 
 from sordino.cli.options import CATALOG, AsJson, CatalogFile, typed_secret, whole
 from sordino.cli.server.line import Line, State, TokenFile, state_of, token_of
+from sordino.cli.server.showing import day, say, show
 from sordino.cli.usage import Commands, refusals
 
 people = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
@@ -41,7 +40,7 @@ def list_people(
             (one["name"], " ".join(one["roles"]), "" if one["ended"] is None else "dismissed")
             for one in made
         ]
-        _show(made, ("name", "roles", ""), rows, as_json=as_json)
+        show(made, ("name", "roles", ""), rows, as_json=as_json)
 
 
 @people.command()
@@ -71,7 +70,7 @@ def add(
         if password:
             body["password"] = typed_secret("password")
         made = line.call("person", body)
-        _say(made, f"{name} is {' and '.join(made['roles'])}", as_json=as_json)
+        say(made, f"{name} is {' and '.join(made['roles'])}", as_json=as_json)
 
 
 @people.command()
@@ -86,7 +85,7 @@ def dismiss(
     """Let somebody use the server no more; their tokens end."""
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
         made = line.call("dismiss", path={"name": name})
-        _say(made, f"{name} can use the server no more", as_json=as_json)
+        say(made, f"{name} can use the server no more", as_json=as_json)
 
 
 @people.command()
@@ -105,7 +104,7 @@ def password(
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
         body = {"old": typed_secret("old password")} if old else {}
         line.call("password", {**body, "password": typed_secret("password")}, path={"name": name})
-        _say({"name": name}, f"{name} has a new password", as_json=as_json)
+        say({"name": name}, f"{name} has a new password", as_json=as_json)
 
 
 @token.callback()
@@ -158,9 +157,9 @@ def make(
         body = {"name": name, "note": note, "days": days, "scopes": scope or None, "cap": cap}
         body |= {"tables": table or None, "fresh": fresh}
         made = line.call("token", {key: value for key, value in body.items() if value is not None})
-        ends = _day(made["expires"])
+        ends = day(made["expires"])
         said = f"{made['secret']}\nfor {made['who']}, until {ends}; it is shown this once"
-        _say(made, said, as_json=as_json)
+        say(made, said, as_json=as_json)
 
 
 @token.command("list")
@@ -175,7 +174,7 @@ def list_tokens(
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
         made = line.call("tokens")["tokens"]
         titles = ("id", "who", "for", "spent", "until", "used", "note")
-        _show(made, titles, [_row(one) for one in made], as_json=as_json)
+        show(made, titles, [_row(one) for one in made], as_json=as_json)
 
 
 @token.command()
@@ -190,7 +189,7 @@ def revoke(
     """End a token at once."""
     with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
         line.call("revoke", path={"token": number})
-        _say({"id": number}, f"the token {number} ended", as_json=as_json)
+        say({"id": number}, f"the token {number} ended", as_json=as_json)
 
 
 def _line(catalog: Path, state: Path | None, token_file: Path | None) -> Line:
@@ -205,8 +204,8 @@ def _check_named(what: str, names: list[str], known: tuple[str, ...]) -> None:
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    until = "revoked" if one["revoked"] is not None else _day(one["expires"])
-    used = "never" if one["used"] is None else _day(one["used"])
+    until = "revoked" if one["revoked"] is not None else day(one["expires"])
+    used = "never" if one["used"] is None else day(one["used"])
     uses = [*one["scopes"], *(["fresh"] if one["fresh"] else [])]
     if one["tables"] is not None:
         uses += ["of", *one["tables"]]
@@ -222,28 +221,3 @@ def _spent(one: dict[str, Any]) -> str:
 
 def _units(nanos: int) -> str:
     return f"{Decimal(nanos).scaleb(-9).normalize():f}"
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _say(made: object, said: str, *, as_json: bool) -> None:
-    typer.echo(json.dumps(made, indent=2) if as_json else said)
-
-
-def _show(
-    made: object, titles: tuple[str, ...], rows: list[tuple[str, ...]], *, as_json: bool
-) -> None:
-    if as_json:
-        typer.echo(json.dumps(made, indent=2))
-        return
-    from rich.text import Text  # this and the following load rich
-
-    from sordino.answer.render import printable
-    from sordino.cli.terminal import console_for, table_with
-
-    shown = table_with(*titles)
-    for row in rows:
-        shown.add_row(*(Text(printable(cell)) for cell in row))
-    console_for().print(shown)
