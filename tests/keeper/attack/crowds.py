@@ -7,13 +7,12 @@ Each runs as a process of its own, which forks keeper and gateways, and prints f
 from __future__ import annotations
 
 import json
-import os
 import random
 import select
 import sys
-import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -21,12 +20,12 @@ import msgspec
 
 from sordino.channel.frames import Request, pack
 from tests.keeper.attack.load import Asker, Client, Heard, Job
+from tests.keeper.attack.program import carry_out
 from tests.keeper.attack.records import Records
 from tests.keeper.attack.sites import (
     Forked,
     Pass,
     Site,
-    end_all,
     listening,
     serve_gateway,
     without_database,
@@ -209,14 +208,12 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     if not told.pop("duckdb", False):
         without_database()
-    what = {"equal": equal, "scarce": scarce, "lasting": lasting}[told.pop("what")]
-    with tempfile.TemporaryDirectory(prefix="crowd-") as folder:
-        try:
-            figures = what(Path(folder), **told)  # type: ignore[operator]
-        finally:
-            end_all()
-    used = round(sum(os.times()[:4]), 1)
-    sys.stdout.write(json.dumps({**figures, "seconds of processors": used}))
+    crowds: dict[str, Callable[..., dict[str, object]]] = {
+        "equal": equal,
+        "scarce": scarce,
+        "lasting": lasting,
+    }
+    carry_out(crowds[told.pop("what")], told)
 
 
 if __name__ == "__main__":

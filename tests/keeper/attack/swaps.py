@@ -9,10 +9,8 @@ value whether that is true. The engine is a real one.
 from __future__ import annotations
 
 import json
-import os
 import select
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -25,8 +23,9 @@ from sordino.channel.frames import Reply, Request, pack
 from sordino.ledger.entry import Entry
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.verify import verify
+from tests.keeper.attack.program import carry_out
 from tests.keeper.attack.records import PEOPLE
-from tests.keeper.attack.sites import Forked, Pass, Site, end_all
+from tests.keeper.attack.sites import Forked, Pass, Site
 from tests.keeper.attack.wires import Wire, asking
 
 _WIRES = 8
@@ -186,17 +185,5 @@ def _judged(answers: list[bytes], entries: list[Entry]) -> dict[str, object]:
     return {"answers": len(answers), "of each": given}
 
 
-def main() -> None:
-    """Carry out what the argument says, and print what happened."""
-    told = json.loads(sys.argv[1])
-    with tempfile.TemporaryDirectory(prefix="swaps-") as folder:
-        try:
-            figures = run(Path(folder), **told)
-        finally:
-            end_all()
-    used = round(sum(os.times()[:4]), 1)
-    sys.stdout.write(json.dumps({**figures, "seconds of processors": used}))
-
-
 if __name__ == "__main__":
-    main()
+    carry_out(run, json.loads(sys.argv[1]))

@@ -8,12 +8,10 @@ exact, or of one row, would be recognized in any byte that the keeper says, in w
 from __future__ import annotations
 
 import json
-import os
 import random
 import socket
 import struct
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -29,8 +27,9 @@ from sordino.channel.frames import HEADER, BrokenFrame, Reply, Request, pack
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.verify import verify
 from tests.keeper.attack.frames import Forge
+from tests.keeper.attack.program import carry_out
 from tests.keeper.attack.records import PEOPLE
-from tests.keeper.attack.sites import Forked, Pass, Site, end_all
+from tests.keeper.attack.sites import Forked, Pass, Site
 from tests.keeper.attack.wires import Wire
 
 _CAP, _NANOS, _TOKEN_CAP = "0.1", 100_000_000, 10_000_000
@@ -270,17 +269,5 @@ def attack(folder: Path, seconds: float, seed: int) -> dict[str, object]:
     return {**figures, "keeper, s": keeper.seconds, "log lines": len(log.splitlines())}
 
 
-def main() -> None:
-    """Carry out what the argument says, and print what happened."""
-    told = json.loads(sys.argv[1])
-    with tempfile.TemporaryDirectory(prefix="taken-") as folder:
-        try:
-            figures = attack(Path(folder), **told)
-        finally:
-            end_all()
-    used = round(sum(os.times()[:4]), 1)
-    sys.stdout.write(json.dumps({**figures, "seconds of processors": used}))
-
-
 if __name__ == "__main__":
-    main()
+    carry_out(attack, json.loads(sys.argv[1]))

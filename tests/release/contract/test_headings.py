@@ -11,7 +11,6 @@ import pytest
 from sordino.answer import Answer
 from sordino.catalog.model import Catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.errors import QueryError
 from sordino.plan.ask import Options
 from sordino.plan.plan import Plan
 from sordino.plan.words import Heading, headings
@@ -23,11 +22,7 @@ from tests.fixtures.hospital import DISEASES, filled, hospital
 from tests.fixtures.sql_cases import accepted
 from tests.plan.unit import questions
 from tests.release.unit import plans
-from tests.session.attack.neighbours.campaign import make_settings
-from tests.session.attack.neighbours.data import frames, make_world
-from tests.session.attack.neighbours.dice import dice
-from tests.session.attack.neighbours.queries import make_question
-from tests.session.attack.neighbours.schemas import make_schema
+from tests.session.attack.neighbours.asked import asked
 from tests.support.trace import prepare
 
 SHOWN = [Options(integer=integer, consistent=not integer) for integer in (True, False)]
@@ -76,26 +71,11 @@ def test_a_statement_has_the_columns_that_were_named(sql: str, engine: DuckdbEng
 
 @pytest.mark.parametrize("seed", range(WORLDS))
 def test_a_random_question_has_the_columns_that_were_named(seed: int) -> None:
-    random = dice(f"headings {seed}")
-    schema = make_schema(random, odd=False)
-    rows = make_world(random, schema, leaving=1).rows(frozenset({0}), random)
-    engine = DuckdbEngine(schema.catalog(frames(schema, rows)), threads=1)
     checked = 0
-    for _ in range(QUESTIONS):
-        sql, settings = make_question(random, schema).sql, make_settings(random)
-        try:
-            prepared = prepare(
-                engine,
-                sql,
-                epsilon=settings.epsilon,
-                limits=settings.limits,
-                diagnostics=settings.diagnostics,
-            )
-        except QueryError:
-            continue
-        check(engine, prepared.plan)
-        checked += 1
-    engine.close()
+    with asked(f"headings {seed}") as world:
+        for _, prepared in world.questions(QUESTIONS):
+            check(world.engine, prepared.plan)
+            checked += 1
     assert checked >= QUESTIONS // 4
 
 

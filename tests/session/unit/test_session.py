@@ -2,41 +2,14 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import sordino as so
-from sordino.catalog.frames import frame_catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import LedgerError
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.opening import open_ledger
 from sordino.session import Session
-from tests.session.unit.interrupted import Interrupted
-
-FRAME = pa.table(
-    {
-        "person": [k % 400 for k in range(1_000)],
-        "ward": ["north", "south"] * 500,
-        "cost": [float(k % 97) for k in range(1_000)],
-    }
-)
-
-
-def session(**budget: Any) -> Session:
-    return so.table(
-        FRAME,
-        unit="person",
-        bounds={"cost": (0, 100)},
-        keys={"ward": ["north", "south", "west"]},
-        rows=3,
-        **(budget or {"epsilon": 10, "delta": 1e-6}),
-    )
-
-
-def broken(error: BaseException) -> Session:
-    catalog = frame_catalog(FRAME, unit="person", epsilon=1)
-    return Session(catalog, engine=Interrupted(error), ledger=open_ledger(catalog, None))
+from tests.session.contract.doors import failing, small
 
 
 def number(answer: so.Answer, title: str) -> Any:
@@ -48,14 +21,14 @@ def left(of: Session) -> str:
 
 
 def test_the_charge_stays_when_somebody_interrupts() -> None:
-    data = broken(KeyboardInterrupt())
+    data = failing(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         data.ask("SELECT COUNT(*) FROM data", epsilon=0.25)
     assert left(data) == "epsilon 0.75"
 
 
 def test_nothing_is_looked_at_before_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = session()
+    data = small()
     seen: list[str] = []
 
     def watch(kind: type, name: str) -> None:
@@ -80,7 +53,7 @@ def test_nothing_is_looked_at_before_the_charge(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_plan_is_made_once_for_each_way_of_asking() -> None:
-    data, sql = session(), "SELECT COUNT(*) FROM data"
+    data, sql = small(), "SELECT COUNT(*) FROM data"
     first = data.plan(sql, epsilon=1)
     assert data.plan(sql, epsilon=1) is first
     assert data.plan(sql, epsilon=1, rows=2) is not first
@@ -104,7 +77,7 @@ def test_a_session_opens_files_and_closes_them(tmp_path: Path) -> None:
 
 
 def test_an_answer_is_recorded_once() -> None:
-    data = session()
+    data = small()
     plan = data.plan("SELECT COUNT(*) FROM data", epsilon=1)
     receipt = data._ledger.charge(
         plan.people, plan.loss, slack=plan.slack, plan=plan.fingerprint, who="owner"
