@@ -387,13 +387,9 @@ def test_kept_keys_come_in_their_own_order() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_selections_are_values(method: Any) -> None:
+def test_a_selection_that_has_travelled_still_selects(method: Any) -> None:
     keys = KeySelection(epsilon=0.1, delta=1e-9, groups=3, method=method, neighbours="replace_one")
     again = pickle.loads(pickle.dumps(keys))  # noqa: S301 - our own
-    assert again == keys == eval(repr(keys))  # noqa: S307 - our own
-    assert hash(again) == hash(keys)
-    assert again.threshold == keys.threshold
-    assert keys != KeySelection(epsilon=0.1, delta=1e-9, groups=3, neighbours="add_remove")
     assert again.release([10**19 if method == "optimal" else 5]) is not None
 
 

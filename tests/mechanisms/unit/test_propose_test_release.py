@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Propose-test-release is private on every small universe, as long as its distance is one."""
 
-import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -150,16 +149,6 @@ def test_the_loss_is_epsilon_and_delta() -> None:
     assert m.loss.delta(epsilon=0.7) == 1e-6
     assert m.laplace.epsilon == Fraction(7, 10) * Fraction(3, 4)
     assert m.accuracy(confidence=0.95) == m.laplace.accuracy(confidence=0.95)
-
-
-def test_mechanisms_are_values() -> None:
-    for m in (
-        ProposeTestRelease(bound=2, epsilon=0.7, delta=1e-6, share=0.25),
-        ProposeTestRelease(bound=0.5, epsilon=1, delta=0.01),
-    ):
-        again = pickle.loads(pickle.dumps(m))  # noqa: S301 - our own
-        assert again == m == eval(repr(m))  # noqa: S307 - our own
-        assert again.threshold == m.threshold
 
 
 @pytest.mark.parametrize(

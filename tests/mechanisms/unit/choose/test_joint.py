@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The joint exponential mechanism keeps its loss, with the spread it states and no smaller one."""
 
-import copy
 import math
-import pickle
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -149,18 +147,6 @@ def test_the_accuracy_covers_the_gap() -> None:
     assert JointTopK(k=1, epsilon=1, neighbours="add_remove").accuracy(
         confidence=0.3, candidates=1
     ) == 0.0  # fmt: skip
-
-
-def test_a_mechanism_is_a_value() -> None:
-    mechanism = JointTopK(k=2, epsilon=0.1, neighbours="replace_one", votes="many", sensitivity=0.5)
-    text = "JointTopK(k=2, epsilon=0.1, neighbours='replace_one', votes='many', sensitivity=0.5)"
-    assert repr(mechanism) == text
-    for twin in (copy.copy(mechanism), pickle.loads(pickle.dumps(mechanism)), eval(text)):  # noqa: S301, S307 - our own
-        assert twin == mechanism
-        assert hash(twin) == hash(mechanism)
-        assert twin.loss == mechanism.loss
-        assert repr(twin) == text
-    assert mechanism != JointTopK(k=2, epsilon=0.1, neighbours="replace_one", votes="many")
 
 
 @pytest.mark.parametrize(

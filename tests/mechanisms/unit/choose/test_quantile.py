@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-import copy
 import math
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -278,30 +276,11 @@ def test_with_delta_levels_cost_more_and_the_loss_still_fits() -> None:
     assert one.loss.delta(epsilon=8) <= 1e-3
 
 
-def test_mechanisms_are_values() -> None:
+def test_the_same_quantiles_are_written_in_several_ways() -> None:
     settings: dict[str, Any] = {"range": (0, 10), "epsilon": 1, "neighbours": "add_remove"}
-    every = [
-        Quantiles([0.5], **settings),
-        Quantiles([0.25, 0.5], **settings),
-        Quantiles([0.25, 0.5], method="recursive", **settings),
-        Quantiles([0.5, 0.25], **settings),
-        Quantiles([0.5], **{**settings, "range": (0.0, 10.0)}),
-        Quantiles([0.5], **{**settings, "neighbours": "replace_one"}),
-        Quantiles([0.5], **{**settings, "epsilon": 0.1}),
-        Quantiles([0.5], delta=1e-6, **settings),
-        Quantiles([0.5], step=2, **settings),
-        Quantiles([Fraction(1, 3)], **{**settings, "range": Interval(0, 9, base=[(9, 1)])}),
-    ]
-    for mechanism in every:
-        assert sum(other == mechanism for other in every) == 1
-        again = pickle.loads(pickle.dumps(mechanism))  # noqa: S301 - ours
-        for same in (again, copy.deepcopy(mechanism), eval(repr(mechanism))):  # noqa: S307 - ours
-            assert same == mechanism
-            assert hash(same) == hash(mechanism)
-            assert same.loss == mechanism.loss
-            assert repr(same) == repr(mechanism)
-    assert Quantiles([0.5], method="joint", **settings) == every[0]
-    assert Quantiles([Decimal("0.5")], **settings) == every[0]
+    median = Quantiles([0.5], **settings)
+    assert Quantiles([0.5], method="joint", **settings) == median
+    assert Quantiles([Decimal("0.5")], **settings) == median
 
 
 @pytest.mark.parametrize(

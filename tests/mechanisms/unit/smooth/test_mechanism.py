@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 import math
-import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -59,17 +58,6 @@ def test_the_loss_is_what_was_typed(case: dict[str, Any]) -> None:
         assert m.loss.delta(epsilon=0.3) == 1e-6
     else:
         assert m.loss.epsilon(delta=0) == 0.3
-
-
-@pytest.mark.parametrize("case", ALL, ids=NAMES)
-def test_mechanisms_are_values(case: dict[str, Any]) -> None:
-    m = Smooth(epsilon=1, step=0.25, bounds=(0, 10), **case)
-    again = pickle.loads(pickle.dumps(m))  # noqa: S301 - our own bytes
-    assert (again, hash(again), repr(again)) == (m, hash(m), repr(m))
-    assert again.scale_factor == m.scale_factor
-    names = {kind.__name__: kind for kind in (CauchyNoise, LomaxNoise, StudentNoise, LaplaceNoise)}
-    assert eval(repr(m), {"Smooth": Smooth, "Fraction": Fraction, **names}) == m  # noqa: S307
-    assert m != Smooth(epsilon=1, step=0.5, bounds=(0, 10), **case)
 
 
 def test_betas_come_from_public_rules() -> None:
