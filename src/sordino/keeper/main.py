@@ -12,6 +12,7 @@ import resource
 import signal
 import socket
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
@@ -28,6 +29,7 @@ from sordino.keeper.quotes import read_key
 from sordino.keeper.socket import Door, Notice
 from sordino.keeper.state import State, StateError
 from sordino.keeper.tokens import scopes_of
+from sordino.keeper.trials import check_slot, rehearse_first
 from sordino.session.session import OWNER
 
 STATE, KEY, SOCKET, LOG, LOCK = (
@@ -116,8 +118,10 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
         owner = _first_owner(keeper, folder / FIRST)
         doors = _doors(keeper, folder)
         notice = Notice(folder / OWNERS_SOCKET, keeper.numbers)
+        rehearse_first(keeper)
         for door in doors:
             Thread(target=door.serve, daemon=True).start()
+        Thread(target=check_slot, args=(keeper, _warn), daemon=True).start()
         if keeper.generations.now.catalog.serving.resume:
             Thread(target=resume, args=(keeper,), daemon=True).start()
         _announce(ready, owner=owner)
@@ -155,6 +159,12 @@ def _first_owner(keeper: Keeper, path: Path) -> str | None:
         secret, _ = keeper.tokens.make(OWNER, scopes, seconds=90 * DAY, fresh=True, note="first")
         _write(path, secret)
     return secret
+
+
+def _warn(text: str) -> None:
+    """Tell the owner something: in the log, and where the server was started."""
+    _LOG.warning(text)
+    print(f"sordino keeper: {text}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _write(path: Path, token: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -484,6 +484,32 @@ class Session:
         if body is None or not is_readable(body):
             return None  # an answer of a version that this one cannot read is paid for again
         return _again(body)
+
+    def time_of(self, plan: Plan, *, deadline: float) -> float:
+        """Return how many seconds the engine takes for a plan; for the owner's eyes alone.
+
+        What it returns is dropped under its seal, so nothing is paid for it. SealedError for what
+        takes longer than ``deadline`` seconds.
+
+        Guarantee: none; how long it takes may tell something of the data.
+        """
+        from sordino.ledger.opening import open_ledger  # which a session has open already
+
+        with self._flights.asking():
+            self._check_open()
+            self._make_ready(plan)
+            with closing(open_ledger(self.catalog, None)) as ledger:  # and forgotten with its entry
+                receipt = ledger.charge(
+                    plan.people,
+                    plan.loss,
+                    slack=plan.slack,
+                    plan=asked_of(plan, Options()),
+                    who=self.who,
+                )
+            begun = monotonic()
+            salt = system().integer(_SALT_BITS)
+            self._engine.run(plan.bounded, receipt, salt=salt, deadline=deadline)
+            return monotonic() - begun
 
     def inspect(self) -> Inspection:
         """Read all rows for their owner's eyes: what is left out or cut, which ids are doubtful.
