@@ -15,8 +15,5 @@ settings.load_profile("any machine")
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
     """A PostgreSQL server that the tests of one worker share; it is made when first asked for."""
-    server = Server()
-    try:
+    with Server() as server:
         yield server
-    finally:
-        server.stop()

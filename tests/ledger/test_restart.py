@@ -28,11 +28,8 @@ PATIENCE = 60.0  # seconds
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """A server that nobody else uses."""
-    own = Server()
-    try:
+    with Server() as own:
         yield own
-    finally:
-        own.stop()
 
 
 class Client(Thread):

@@ -102,3 +102,12 @@ def started(work: Callable[[], None]) -> int:
         traceback.print_exc()
         os._exit(1)
     os._exit(0)
+
+
+def of_two_limits() -> tuple[Ledger, Ledger]:
+    """Return two ledgers of one store, opened with an epsilon of 10 and with one of 0.5."""
+    store = MemoryStore()
+    ten, half = (in_memory(catalog(epsilon), store=store) for epsilon in ("10", "0.5"))
+    for ledger in (ten, half):
+        ledger.check_terms()
+    return ten, half

@@ -32,7 +32,7 @@ from sordino.ledger.stores.sqlite.store import FOLLOW, SqliteStore
 from sordino.ledger.verify import verify
 from sordino.privacy import Budget
 from tests.ledger.disk import Disk, Event, Fault, Kind, error, full
-from tests.ledger.unit.samples import behind, catalog, in_file, in_memory, pay, terms
+from tests.ledger.unit.samples import behind, catalog, in_file, in_memory, of_two_limits, pay, terms
 from tests.support.faults import FaultyStore, Point, faulty_driver, kill_at
 
 
@@ -294,10 +294,7 @@ def _press_everywhere(what: str, path: Path) -> None:
 
 
 def test_limits_are_compared_although_the_newest_entry_is_known() -> None:
-    ten = in_memory(catalog("10"))
-    half = in_memory(catalog("0.5"), store=ten.store)  # type: ignore[arg-type]  # it is in memory
-    for ledger in (ten, half):
-        ledger.check_terms()
+    ten, half = of_two_limits()
     pay(ten)
     half.left("people", "ann")
     assert half.chain.known("people", "ann")[0] is not None

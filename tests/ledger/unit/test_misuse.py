@@ -23,7 +23,15 @@ from sordino.ledger.stores.memory import MemoryStore
 from sordino.ledger.stores.sqlite import files as place
 from sordino.ledger.stores.sqlite.store import _LOOK_AGAIN, SqliteStore
 from sordino.privacy import Budget, losses
-from tests.ledger.unit.samples import analyst, catalog, in_file, in_memory, pay, terms
+from tests.ledger.unit.samples import (
+    analyst,
+    catalog,
+    in_file,
+    in_memory,
+    of_two_limits,
+    pay,
+    terms,
+)
 
 
 def test_a_ledger_that_is_mounted_by_itself_is_refused(
@@ -193,10 +201,7 @@ def test_naming_the_declared_ledger_again_keeps_its_anchor(
 
 
 def test_limits_are_compared_with_what_somebody_else_opened_meanwhile() -> None:
-    ten = in_memory(catalog("10"))
-    half = in_memory(catalog("0.5"), store=ten.store)  # type: ignore[arg-type]  # it is in memory
-    for ledger in (ten, half):
-        ledger.check_terms()
+    ten, half = of_two_limits()
     pay(ten)
     with pytest.raises(LedgerError, match="differ on the limits"):
         pay(half)

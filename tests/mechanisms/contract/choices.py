@@ -18,12 +18,10 @@ Pair = tuple[Scores, Scores]
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A mechanism, the law of what it releases for some scores, and the neighbours it is for."""
+class Enrolled:
+    """A mechanism that is held to laws."""
 
     mechanism: Any
-    law: Callable[[Any, Scores], Law]
-    neighbours: Callable[[], Iterator[Pair]]
 
     @property
     def loss(self) -> Loss:
@@ -32,6 +30,14 @@ class Choice:
 
     def __repr__(self) -> str:
         return repr(self.mechanism)
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Enrolled):
+    """With the law of what it releases for some scores, and the neighbours it is for."""
+
+    law: Callable[[Any, Scores], Law]
+    neighbours: Callable[[], Iterator[Pair]]
 
 
 def by_index(mechanism: Any, scores: Scores) -> Law:

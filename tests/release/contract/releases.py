@@ -23,7 +23,6 @@ from sordino.mechanisms.bounds import _edge
 from sordino.mechanisms.keys.optimal import Threshold
 from sordino.mechanisms.keys.selection import Method, Selected
 from sordino.mechanisms.smooth import PowerNoise, Smooth
-from sordino.privacy import Loss
 from sordino.sensitivity import smooth
 from tests.mechanisms.contract import choices
 from tests.mechanisms.unit import test_bounds as ends
@@ -38,24 +37,15 @@ Law = dict[Any, float]
 Pair = tuple[Data, Data]
 
 
-@dataclass(frozen=True)
-class Release:
-    """A mechanism, how it is used on data, the law of what it tells, and neighbours."""
+@dataclass(frozen=True, repr=False)
+class Release(choices.Enrolled):
+    """With how it is used on data, the law of what it tells, and neighbours."""
 
-    mechanism: Any
     epsilon: Fraction  # what was asked for
     delta: Fraction
     draw: Callable[[Any, Data], Any]
     law: Callable[[Any, Data], Law]
     neighbours: Callable[[], Iterator[Pair]]
-
-    @property
-    def loss(self) -> Loss:
-        loss: Loss = self.mechanism.loss
-        return loss
-
-    def __repr__(self) -> str:
-        return repr(self.mechanism)
 
 
 # Smooth sensitivity: the median of three records from 0 to 4, one of which is replaced.

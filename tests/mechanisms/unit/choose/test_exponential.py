@@ -130,21 +130,6 @@ def test_draws_follow_the_probabilities(scores: Any, options: dict[str, Any]) ->
     assert_fits(drawn, {i: float(p) for i, p in enumerate(law) if p > 0})
 
 
-@pytest.mark.parametrize("default", [-1, 3, 6])
-def test_draws_with_others_follow_the_law_of_the_whole_list(default: int) -> None:
-    law = ONE.probabilities([*FOODS, *[default] * 7])
-    with replay(SeededBits(20262)):
-        drawn = [ONE.release(FOODS, others=7, default_score=default) for _ in range(2000)]
-    assert_fits(drawn, dict(enumerate(law.tolist())))
-
-
-def test_with_nothing_listed_the_choice_is_uniform() -> None:
-    """Empty data must not be told apart from other data by an error."""
-    with replay(SeededBits(20263)):
-        drawn = [ONE.release([], others=4, default_score=9) for _ in range(2000)]
-    assert_fits(drawn, dict.fromkeys(range(4), 0.25))
-
-
 @pytest.mark.parametrize(
     "scores",
     [
