@@ -388,7 +388,7 @@ def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Depar
         question = _begun(visit, priced, key) if earlier is None else earlier
         deadline = departure.seconds_left()
         try:
-            with keeper.room(deadline) as place:
+            with keeper.room(visit.by.who, deadline) as place:
                 departure.is_bound = place.was_waited_for
                 hold = place.until(departure.wait)
                 if charge is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from math import ceil
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from time import monotonic, sleep, time
 from typing import Final
 
@@ -49,7 +49,7 @@ from sordino.keeper.requests import Requests
 from sordino.keeper.slots import Slots
 from sordino.keeper.state import State, StateError
 from sordino.keeper.tokens import Caller, Tokens
-from sordino.keeper.turns import Place, Turns
+from sordino.keeper.turns import Place, Places, Turns
 from sordino.keeper.visit import Desk, Handler, Visit
 from sordino.ledger.entry import read_seen
 
@@ -124,7 +124,7 @@ class Keeper:
         self.metrics = Metrics()
         self.turns = Turns()
         self.swapping = Lock()
-        self._room = BoundedSemaphore(_AT_ONCE)
+        self._places = Places(_AT_ONCE)
         self.clock = clock
         self._began = time()
 
@@ -220,22 +220,19 @@ class Keeper:
         self.generations.swap(generation)
 
     @contextmanager
-    def room(self, seconds: float | None) -> Iterator[Place]:
+    def room(self, who: str, seconds: float | None) -> Iterator[Place]:
         """Be one of the few questions that are computed at once, as a context.
 
         Who would wait for longer than the answer may take is told so, before anything is charged.
         """
-        at_once = self._room.acquire(blocking=False)
-        if not at_once and not self._room.acquire(
-            timeout=_LONGEST_WAIT if seconds is None else seconds
-        ):
+        place = self._places.take(who, _LONGEST_WAIT if seconds is None else seconds)
+        if place is None:
             raise Refusal(
                 "busy",
                 503,
                 "too many questions are being answered; nothing was charged for this one",
                 headers={"Retry-After": "5"},
             )
-        place = Place(self._room, was_waited_for=not at_once)
         try:
             yield place
         finally:

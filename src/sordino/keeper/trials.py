@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # An answer so far off costs next to nothing, so that every budget has room for it.
 _FAR_OFF = Decimal(10) ** 12
+_NOBODY = ""  # waits for a place like a person of this name, which nobody has
 _USUAL = 0.5  # of a slot is what questions should take at most
 
 
@@ -66,7 +67,7 @@ def check_slot(keeper: Keeper, warn: Callable[[str], None]) -> None:
     with keeper.generations.using() as generation:
         for name, ask in trials(generation.catalog):
             try:
-                with keeper.room(None):
+                with keeper.room(_NOBODY, None):
                     plan = generation.session.plan_ask(ask)
                     took = generation.session.time_of(plan, deadline=length)
             except SealedError:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from threading import Lock, Semaphore
+from threading import Event, Lock
 
 
 class Turns:
@@ -33,14 +34,72 @@ class Turns:
                     self._locks[thing] = lock, waiting - 1
 
 
+class Places:
+    """The few places for questions that are computed at once.
+
+    Of those who wait for one, whoever has the fewest goes first, and people with as many take
+    turns; the questions of one person go in the order in which they came. So nobody who asks much
+    keeps others waiting for longer than one question takes.
+    """
+
+    def __init__(self, many: int) -> None:
+        self._guard = Lock()
+        self._free = many  # and if any is, nobody waits
+        self._held: Counter[str] = Counter()
+        self._waiting: dict[str, deque[Event]] = {}  # by person, whose turn is next first
+
+    def take(self, who: str, seconds: float) -> Place | None:
+        """Return a place for a question of somebody; None if there was none for so long."""
+        with self._guard:
+            if self._free:
+                self._free -= 1
+                self._held[who] += 1
+                return Place(lambda: self._leave(who), was_waited_for=False)
+            called = Event()
+            self._waiting.setdefault(who, deque()).append(called)
+        place = Place(lambda: self._leave(who), was_waited_for=True)
+        try:
+            called.wait(seconds)
+        except BaseException:
+            if self._was_called(who, called):
+                place.leave()
+            raise
+        return place if self._was_called(who, called) else None
+
+    def _leave(self, who: str) -> None:
+        with self._guard:
+            self._held[who] -= 1
+            if not self._held[who]:
+                del self._held[who]
+            if not self._waiting:
+                self._free += 1
+                return
+            following = min(self._waiting, key=lambda one: self._held[one])
+            queue = self._waiting.pop(following)
+            self._held[following] += 1
+            queue.popleft().set()
+            if queue:
+                self._waiting[following] = queue  # behind all others
+
+    def _was_called(self, who: str, called: Event) -> bool:
+        """Tell whether somebody who waits no more has got a place, and let them wait no more."""
+        with self._guard:
+            if not called.is_set():
+                queue = self._waiting[who]
+                queue.remove(called)
+                if not queue:
+                    del self._waiting[who]
+            return called.is_set()
+
+
 class Place:
     """One of the few places for questions that are computed; it is left once, and not taken again.
 
     Who has waited for it (``was_waited_for``) has learnt when somebody else was ready.
     """
 
-    def __init__(self, room: Semaphore, *, was_waited_for: bool) -> None:
-        self._room = room
+    def __init__(self, give_back: Callable[[], None], *, was_waited_for: bool) -> None:
+        self._give_back = give_back
         self._is_held = True
         self.was_waited_for = was_waited_for
 
@@ -48,7 +107,7 @@ class Place:
         """Let somebody else have the place."""
         if self._is_held:
             self._is_held = False
-            self._room.release()
+            self._give_back()
 
     def until(self, wait: Callable[[], object]) -> Callable[[], None]:
         """Return what leaves the place, for nothing is computed any more, and then waits."""

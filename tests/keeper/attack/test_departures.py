@@ -4,7 +4,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Barrier, BoundedSemaphore, Thread
+from threading import Barrier, Thread
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from sordino.errors import SealedError
 from sordino.keeper import asking
 from sordino.keeper.asking import resume
 from sordino.keeper.slots import Slots
+from sordino.keeper.turns import Places
 from tests.keeper.study import COUNT, Study, code, question, study, told
 
 
@@ -146,7 +147,7 @@ def test_who_waits_for_a_place_and_is_refused_is_not_told_when_it_was_free(
     timed: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, bob = timed.person("ann", "analyst"), timed.person("bob", "analyst")
-    timed.keeper._room = BoundedSemaphore(1)
+    timed.keeper._places = Places(1)
     run = DuckdbEngine.run
 
     def slow(self: DuckdbEngine, *arguments: Any, **terms: Any) -> Any:
