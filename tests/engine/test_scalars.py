@@ -11,8 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from sordino.engine.compile.dialect import DUCKDB, Writer, select
-from sordino.engine.compile.scalars import Scope
+from sordino.engine.compile.dialect import DUCKDB, Scope, Writer, select
 from sordino.query.operations import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type

@@ -96,8 +96,8 @@ def explain(
 
 def _left(explanation: "Explanation", catalog: "Catalog", who: str) -> str:
     """Say what is left before the question, and for how many questions like it that is enough."""
+    from sordino.ledger.history import left_of
     from sordino.ledger.left import left_in_words  # as above
-    from sordino.session.budgets import left_of
     from sordino.session.opening import ledger_of
 
     plan = explanation.plan

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -11,6 +11,7 @@ from itertools import islice
 from sordino.ledger import rules
 from sordino.ledger.entry import Entry, read_currency
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.left import Budgets, Left
 from sordino.privacy.currency import ATTO, Currency, Price
 
 _AT_ONCE = 1_000  # entries
@@ -174,3 +175,17 @@ def _standing(
         others=limit(last.others, last.others_slack),
         parts=tuple(part(name) for name in sorted(name for name in names if name)),
     )
+
+
+def left_of(ledger: Ledger, spaces: Iterable[str], who: str) -> Budgets:
+    """Return what is left of the budgets of id spaces, for an analyst and in all."""
+    stands = {one.people: one for one in standing(ledger, who=who)}
+    found = []
+    for people in spaces:
+        one = stands[people]
+        own = one.part(who)
+        left = one.left if own is None else own.left
+        found.append(
+            Left(people, who, left.price, left.delta, one.left.price, one.cap.price, one.question)
+        )
+    return Budgets(found)

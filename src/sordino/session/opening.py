@@ -19,7 +19,7 @@ from sordino.ledger.entry import read_seen
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.opening import book_at, check_never_made, open_ledger
 from sordino.session.owner_log import check_log, open_log
-from sordino.session.progress import watched
+from sordino.session.progress import ProgressBar, is_watched
 from sordino.session.session import OWNER, Session, Watch
 
 IN_MEMORY = "memory"
@@ -51,7 +51,7 @@ def open_catalog(
         receipt=receipt,
         threads=threads,
         memory_limit=memory_limit,
-        watch=partial(watched, "asking"),
+        watch=partial(ProgressBar, "asking") if is_watched() else nullcontext,
     )
 
 

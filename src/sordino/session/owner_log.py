@@ -21,14 +21,13 @@ import stat
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from fnmatch import fnmatch
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any
 
 from sordino.catalog.model import Book, Catalog, CsvFile, DuckdbTable, ParquetFile
 from sordino.errors import CatalogError
@@ -99,9 +98,6 @@ def _is_same(path: Path, other: Path) -> bool:
     except OSError:
         return False
 
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 NAME = "sordino.log"  # where the ledger is in a database
 OLDER = ".1"  # follows the name of a log that was full
@@ -275,37 +271,11 @@ def open_log(catalog: Catalog, book: Book | None) -> OwnerLog | None:
     return None if path is None else OwnerLog(path, level=level)
 
 
-class Logs(Protocol):
-    """What may have a log of its own."""
-
-    @property
-    def owner_log(self) -> OwnerLog | None: ...
-
-
-S = TypeVar("S", bound=Logs)
-
-
-def logged(
-    method: Callable[Concatenate[S, P], T],
-) -> Callable[Concatenate[S, P], T]:
-    """Let what a method tells the logger go to the log of its own session, and to no other."""
-
-    @wraps(method)
-    def with_log(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        token = _current.set(self.owner_log)
-        try:
-            return method(self, *args, **kwargs)
-        finally:
-            _current.reset(token)
-
-    return with_log
-
-
 class _Handler(logging.Handler):
     """Hands records over to the log of the session that is at work in this thread."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        log = _current.get()
+        log = writing.get()
         if log is not None:
             log.tell(record)
 
@@ -336,5 +306,6 @@ def _is_cut_short(held: int) -> bool:
     return True
 
 
-_current: ContextVar[OwnerLog | None] = ContextVar("sordino.owner_log", default=None)
+# The log of the session that is at work in this thread.
+writing: ContextVar[OwnerLog | None] = ContextVar("sordino.owner_log", default=None)
 logging.getLogger("sordino.owner").addHandler(_Handler())

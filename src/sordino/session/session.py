@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import wraps
 from sys import getsizeof
 from threading import Lock, RLock, get_ident
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar, Unpack
 from weakref import WeakValueDictionary
 
 from sordino.answer.answer import from_bytes, is_readable, to_bytes
@@ -21,6 +22,7 @@ from sordino.catalog.model import Catalog
 from sordino.engine.protocol import Engine, Progress
 from sordino.errors import AnsweredError, SealedError, SordinoError
 from sordino.gate import Visits
+from sordino.ledger.history import left_of
 from sordino.ledger.ledger import Ledger, check_name
 from sordino.ledger.left import Budgets
 from sordino.numbers.rational import Number
@@ -34,9 +36,8 @@ from sordino.query.tree import Query, tables_in
 from sordino.query.types import Value
 from sordino.randomness.entropy import system
 from sordino.release import release
-from sordino.session.budgets import left_of
 from sordino.session.first_identity import first_identity
-from sordino.session.owner_log import OwnerLog, logged
+from sordino.session.owner_log import OwnerLog, writing
 from sordino.sql.domains import PublicValues
 from sordino.sql.parse import parse
 
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from sordino.ledger.entry import Entry, Receipt
     from sordino.session.rehearsals import Rehearsal
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 OWNER = "owner"  # who is charged if nobody is named
 _SALT_BITS = 48  # the keystream is read in units of 16
 
@@ -53,8 +57,42 @@ Hold: TypeAlias = "Callable[[], object]"
 Watch: TypeAlias = "Callable[[], AbstractContextManager[Progress | None]]"
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a charge is made and its answer handed over; see ``Session.answer``."""
+
+    due: float | None = None  # the moment of the clock at which it is too late
+    why: str = ""
+    hold: Hold | None = None
+    only_paid: bool = False
+
+    @staticmethod
+    def until(deadline: float | None) -> float | None:
+        """Return the moment that is so many seconds away."""
+        return None if deadline is None else monotonic() + deadline
+
+
+_PLAINLY = Manner()
+
+
 class Unpaid(Exception):
     """What was to be carried out only if it was paid for is not paid for; nothing was charged."""
+
+
+def logged(
+    method: Callable[Concatenate[Session, P], T],
+) -> Callable[Concatenate[Session, P], T]:
+    """Let what a method tells the logger go to the log of its own session, and to no other."""
+
+    @wraps(method)
+    def with_log(self: Session, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        token = writing.set(self.owner_log)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            writing.reset(token)
+
+    return with_log
 
 
 class Session:
@@ -236,29 +274,13 @@ class Session:
         """
         if fresh and only_paid:
             raise ValueError("what is fresh is always charged")
-        due = None if deadline is None else monotonic() + deadline
+        manner = Manner(Manner.until(deadline), why, hold, only_paid)
         with self._flights.asking():
-            return self._answer(
-                plan,
-                options or Options(),
-                fresh=fresh,
-                due=due,
-                why=why,
-                hold=hold,
-                only_paid=only_paid,
-            )
+            return self._answer(plan, options or Options(), fresh=fresh, manner=manner)
 
     @logged
     def _answer(
-        self,
-        plan: Plan,
-        options: Options,
-        *,
-        fresh: bool,
-        due: float | None = None,
-        why: str = "",
-        hold: Hold | None = None,
-        only_paid: bool = False,
+        self, plan: Plan, options: Options, *, fresh: bool, manner: Manner = _PLAINLY
     ) -> Answer:
         self._check_open()
         check_size(plan.query)
@@ -267,26 +289,21 @@ class Session:
         if not fresh:
             flight = self._flights.of((self.who, plan.people, asked, data))
             with flight.turn:
-                return self._answered(
-                    plan, options, asked, data, due=due, why=why, hold=hold, only_paid=only_paid
-                )
+                return self._answered(plan, options, asked, data, manner)
         self._make_ready(plan)
         receipt = self._ledger.charge(
-            plan.people, plan.loss, slack=plan.slack, plan=asked, who=self.who, data=data, why=why
+            plan.people,
+            plan.loss,
+            slack=plan.slack,
+            plan=asked,
+            who=self.who,
+            data=data,
+            why=manner.why,
         )
-        return self._carry_out(plan, options, receipt, due, hold)
+        return self._carry_out(plan, options, receipt, manner)
 
     def _answered(
-        self,
-        plan: Plan,
-        options: Options,
-        asked: str,
-        data: str,
-        *,
-        due: float | None,
-        why: str,
-        hold: Hold | None,
-        only_paid: bool,
+        self, plan: Plan, options: Options, asked: str, data: str, manner: Manner
     ) -> Answer:
         """Return the answer on record, or the one that a charge pays for, made now or before."""
         stored = self._find(plan.people, asked, data)
@@ -294,7 +311,7 @@ class Session:
             self._drawn.pop(stored.charge.head, None)  # where an interrupt came after the record
             return stored
         bought = self._bought_first(plan, options, data)
-        if bought is None and only_paid:
+        if bought is None and manner.only_paid:
             bought = self._bought(plan, asked, data)
             if bought is None:
                 raise Unpaid
@@ -308,12 +325,12 @@ class Session:
                 plan=asked,
                 who=self.who,
                 data=data,
-                why=why,
+                why=manner.why,
                 readable=is_readable,
             )
         if isinstance(bought, bytes):  # by version 1, or another process has just recorded it
             return _again(bought)
-        return self._carry_out(plan, options, bought, due, hold)
+        return self._carry_out(plan, options, bought, manner)
 
     def _bought_first(self, plan: Plan, options: Options, data: str) -> Receipt | bytes | None:
         """Return the answer, or the charge without one, of a ledger that version 1 wrote."""
@@ -348,14 +365,7 @@ class Session:
         self._engine.prepare(plan.bounded)
         self._engine.load(plan.bounded)
 
-    def _carry_out(
-        self,
-        plan: Plan,
-        options: Options,
-        receipt: Receipt,
-        due: float | None,
-        hold: Hold | None,
-    ) -> Answer:
+    def _carry_out(self, plan: Plan, options: Options, receipt: Receipt, manner: Manner) -> Answer:
         """Return the one answer that a charge pays for: recorded first, by us or by who was faster.
 
         What was drawn is kept until it is recorded: no second draw depends on what became of the
@@ -371,13 +381,13 @@ class Session:
                         receipt,
                         salt=salt,
                         progress=progress,
-                        deadline=None if due is None else due - monotonic(),
+                        deadline=None if manner.due is None else manner.due - monotonic(),
                     )
                 except SordinoError:  # a refusal that comes so late could tell something of rows
                     raise SealedError from None
             answer = self._drawn.setdefault(receipt.head, release(plan, sealed, receipt, options))
-        if hold is not None:
-            hold()
+        if manner.hold is not None:
+            manner.hold()
         return self._record(receipt, answer)
 
     def _record(self, receipt: Receipt, answer: Answer) -> Answer:
@@ -451,19 +461,12 @@ class Session:
         It must be a charge of this analyst for this plan, of the rows as they are now; raises
         ValueError otherwise.
         """
-        due = None if deadline is None else monotonic() + deadline
+        manner = Manner(Manner.until(deadline), hold=hold)
         with self._flights.asking():
-            return self._resume(charge, plan, options or Options(), due, hold)
+            return self._resume(charge, plan, options or Options(), manner)
 
     @logged
-    def _resume(
-        self,
-        charge: Entry,
-        plan: Plan,
-        options: Options,
-        due: float | None,
-        hold: Hold | None,
-    ) -> Answer:
+    def _resume(self, charge: Entry, plan: Plan, options: Options, manner: Manner) -> Answer:
         self._check_open()
         asked, data = asked_of(plan, options), self._engine.version(tables_of(plan, self.catalog))
         receipt = self._ledger.receipt_for(charge)
@@ -477,7 +480,7 @@ class Session:
             if recorded is not None and is_readable(recorded):
                 return _again(recorded)
             self._make_ready(plan)
-            return self._carry_out(plan, options, receipt, due, hold)
+            return self._carry_out(plan, options, receipt, manner)
 
     def _find(self, people: str, asked: str, data: str) -> Answer | None:
         body = self._ledger.find(people, who=self.who, plan=asked, data=data)

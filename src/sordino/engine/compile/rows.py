@@ -13,8 +13,17 @@ from fractions import Fraction
 from typing import assert_never
 
 from sordino.catalog.model import Catalog, Column, Table
-from sordino.engine.compile.dialect import Writer, inner, quoted, select
-from sordino.engine.compile.scalars import Scope, Term, clamped, common, kept_between
+from sordino.engine.compile.dialect import (
+    Scope,
+    Term,
+    Writer,
+    clamped,
+    common,
+    inner,
+    kept_between,
+    quoted,
+    select,
+)
 from sordino.engine.duckdb.columns import Base, normal
 from sordino.plan.bound import is_cut
 from sordino.plan.plan import JOIN_ROWS, Shares

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from sordino.catalog.model import Catalog
-from sordino.engine.compile.dialect import DUCKDB, Bound, Dialect, Writer, inner, select
+from sordino.engine.compile.dialect import (
+    DUCKDB,
+    Bound,
+    Dialect,
+    Scope,
+    Term,
+    Writer,
+    inner,
+    select,
+)
 from sordino.engine.compile.rows import (
     Groups,
     Reader,
@@ -28,7 +37,6 @@ from sordino.engine.compile.rows import (
     weight,
     whole_steps,
 )
-from sordino.engine.compile.scalars import Scope, Term
 from sordino.engine.duckdb.columns import Base, short_text
 from sordino.plan.plan import (
     Bounded,

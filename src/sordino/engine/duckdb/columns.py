@@ -14,8 +14,7 @@ from typing import Any
 
 from sordino.catalog.model import Catalog, Table
 from sordino.catalog.values import CONVERSIONS, LONGEST_TEXT
-from sordino.engine.compile.dialect import DUCKDB, Writer, quoted
-from sordino.engine.compile.scalars import known_time
+from sordino.engine.compile.dialect import DUCKDB, Writer, known_time, quoted
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 

@@ -20,9 +20,8 @@ import duckdb
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
 from sordino.catalog.schemas import Malformed
-from sordino.engine.compile.dialect import DUCKDB, Writer, inner, select
+from sordino.engine.compile.dialect import DUCKDB, Scope, Term, Writer, common, inner, select
 from sordino.engine.compile.rows import Tables, tables_read
-from sordino.engine.compile.scalars import Scope, Term, common
 from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.duckdb.columns import view_name
 from sordino.engine.duckdb.connection import BAD_TEXT, Database, DryRun, columns_of

@@ -11,8 +11,7 @@ from unittest import mock
 from sordino.catalog import arrow, frames
 from sordino.catalog import arrow as entries
 from sordino.catalog.csv import files as csv_values
-from sordino.engine.compile import scalars
-from sordino.engine.compile.dialect import DUCKDB
+from sordino.engine.compile.dialect import DUCKDB, known_time
 from sordino.engine.duckdb import attached as duckdb_attached
 from sordino.engine.duckdb import columns as bases
 from sordino.engine.duckdb import connection as duckdb_connection
@@ -137,7 +136,7 @@ READING: dict[str, Mutant] = {
     "a real number is what DuckDB takes for one": _with(_VARCHAR, bases, "_REAL_TEXT", "'.*'"),
     "on and off are truth values": _with(_VARCHAR, bases, "_YES", (*bases._YES, "on")),
     "years may be any": _of(
-        "duckdb DATE", scalars.known_time,
+        "duckdb DATE", known_time,
         "CASE WHEN {text} BETWEEN {first} AND {last} THEN {text} END", "{text}",
     ),
     "nanoseconds are rounded by DuckDB": _spelt(
