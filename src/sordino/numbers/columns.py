@@ -31,6 +31,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from sordino.numbers.rational import is_integer, read_signed
+
 Array: TypeAlias = npt.NDArray[Any]
 Exact: TypeAlias = "int | Fraction | float"
 
@@ -41,6 +43,7 @@ _WHOLE = int | np.integer | np.bool_
 _NUMBERS = int | float | Fraction | Decimal | np.integer | np.floating
 _BOOLEANS = bool | np.bool_
 _DATES = datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64
+DAYS = "turn dates into numbers, such as (d - START).dt.days"
 _MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 _ARRAYS_OF = {
     "U": "strings",
@@ -331,3 +334,26 @@ def as_doubles(array: Array) -> npt.NDArray[np.float64]:
 
 def _is_time(kind: type) -> bool:
     return issubclass(kind, np.timedelta64)  # which numpy counts among the integers
+
+
+def read_finite(name: str, value: object, *, rule: str = "a finite number") -> Fraction:
+    """Read a finite number of either sign; whoever has dates is told what to do with them.
+
+    >>> read_finite("low", -0.1)
+    Fraction(-1, 10)
+    >>> read_finite("low", "0")
+    Traceback (most recent call last):
+    TypeError: low must be a finite number, got a value of type str
+    """
+    if isinstance(value, np.floating):
+        value = Decimal(str(value))  # what it prints as, in its own precision
+    if is_integer(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
+        hint = f"; {DAYS}" if isinstance(value, _DATES) else ""
+        raise TypeError(f"{name} must be {rule}, got a value of type {type(value).__name__}{hint}")
+    if isinstance(value, float | Decimal) and not Decimal(value).is_finite():
+        raise ValueError(
+            f"{name} must be {rule}, got {str(value).lower().replace('infinity', 'inf')}"
+        )
+    return read_signed(name, value)

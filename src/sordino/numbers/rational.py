@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -288,3 +288,19 @@ def _nearest(x: Fraction) -> float:
         return float(x)
     except OverflowError:
         return sys.float_info.max if x > 0 else -sys.float_info.max
+
+
+def read_signed(name: str, value: Number) -> Fraction:
+    """Read a finite number of either sign."""
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    if isinstance(value, int | float | Fraction | Decimal) and value < 0:
+        return -nonnegative(name, -value)
+    return nonnegative(name, value)
+
+
+def one_of(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a word that is not among the choices."""
+    if not isinstance(value, str) or value not in choices:
+        shown = repr(value) if isinstance(value, str) else f"a value of type {type(value).__name__}"
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {shown[:60]}")

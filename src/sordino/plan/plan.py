@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from sordino.mechanisms import Gaussian, Laplace
 from sordino.mechanisms.choose import Exponential, PermuteAndFlip, Quantiles, TopK
 from sordino.mechanisms.keys.selection import KeySelection
-from sordino.privacy import losses
+from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.budget import Counted
 from sordino.privacy.currency import PURE, ZCDP, Currency
-from sordino.privacy.loss import Loss
+from sordino.privacy.loss import Loss, single
 from sordino.privacy.normal_pairs import largest_pure, squared_mu
+from sordino.privacy.pure import Pure
 from sordino.query.tree import Key, Query, Rows, Scalar
 from sordino.query.types import Value
 from sordino.sensitivity.neighbours import Neighbours
@@ -481,6 +482,12 @@ class Added:
         return int(self.mechanism.accuracy(confidence=level))
 
 
+def _loss_of(mechanism: Drawn, epsilon: Fraction) -> Loss:
+    """Return what one draw loses."""
+    leaf = Pure if mechanism == "permute_and_flip" else BoundedRange
+    return single(leaf(epsilon=epsilon))
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A quantile of a Ranks part for every group, with an interval around it.
@@ -517,9 +524,8 @@ class Ranked:
     @property
     def loss(self) -> Loss:
         """What all its draws lose."""
-        draw = losses.pure if self.mechanism == "permute_and_flip" else losses.exponential
-        ends = draw(epsilon=self.epsilon_end)
-        return draw(epsilon=self.epsilon_value) + self.ends * ends
+        ends = _loss_of(self.mechanism, self.epsilon_end)
+        return _loss_of(self.mechanism, self.epsilon_value) + self.ends * ends
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -569,9 +575,9 @@ class Chosen:
     def loss(self) -> Loss:
         """What all its choices lose."""
         if self.mechanism == "permute_and_flip":
-            return losses.pure(epsilon=self.epsilon)
+            return _loss_of(self.mechanism, self.epsilon)
         many = self.many or 1
-        return many * losses.exponential(epsilon=self.epsilon / many)
+        return many * _loss_of(self.mechanism, self.epsilon / many)
 
     @property
     def events(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.numbers.balls import Interval, coarsen, exp_neg, one_minus
-from sordino.randomness.entropy import Bits, system
+from sordino.randomness.entropy import Bits, below_one, fresh_words, system
 from sordino.randomness.tables import WORD_BITS, LazyUniform
 
 Floats = npt.NDArray[np.float64]
@@ -37,18 +37,6 @@ def below(bound: int, size: int | None = None) -> int | npt.NDArray[np.int64]:
     if isinstance(bound, bool) or not isinstance(bound, int) or bound < 1:
         raise ValueError(f"bound must be a positive whole number, got {bound!r}")
     return below_one(bound, system()) if size is None else below_many(bound, size, system())
-
-
-def below_one(bound: int, bits: Bits) -> int:
-    """Draw one uniform integer below ``bound``."""
-    if bound == 1:
-        return 0
-    length = (bound - 1).bit_length()
-    width = -(-length // 16) * 16
-    while True:
-        value = bits.integer(width) >> (width - length)
-        if value < bound:
-            return value
 
 
 def below_many(bound: int, size: int, bits: Bits) -> npt.NDArray[np.int64]:
@@ -92,13 +80,6 @@ def bernoulli_exp(numerators: npt.ArrayLike, denominator: int = 1) -> Booleans:
 
     failed = fails_exp(exponents, fresh_words(flat.size, system()), exact, system())
     return np.logical_not(failed, out=failed).reshape(given.shape)
-
-
-def fresh_words(size: int, bits: Bits) -> Words:
-    """Return an array of 64-bit words."""
-    words = np.empty(size, dtype=np.uint64)
-    bits.fill(words)
-    return words
 
 
 def fails_exp(

@@ -148,3 +148,22 @@ def _wipe_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wipe_own, after_in_child=_wipe_all)
+
+
+def below_one(bound: int, bits: Bits) -> int:
+    """Draw one uniform integer below ``bound``."""
+    if bound == 1:
+        return 0
+    length = (bound - 1).bit_length()
+    width = -(-length // 16) * 16
+    while True:
+        value = bits.integer(width) >> (width - length)
+        if value < bound:
+            return value
+
+
+def fresh_words(size: int, bits: Bits) -> npt.NDArray[np.uint64]:
+    """Return an array of 64-bit words."""
+    words = np.empty(size, dtype=np.uint64)
+    bits.fill(words)
+    return words

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from sordino.numbers.balls import Ball, ball, is_positive
 from sordino.numbers.rational import down
-from sordino.randomness.coins import below_one, fresh_words
-from sordino.randomness.entropy import Bits
+from sordino.randomness.entropy import Bits, below_one, fresh_words
 from sordino.randomness.selection import keeps
 from sordino.randomness.tables import WORD_BITS
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.numbers.balls import Ball, Interval, ball, ceiling, coarsen, exp_neg
-from sordino.randomness.coins import below_one, fails_exp, fails_exp_exactly, fresh_words
-from sordino.randomness.entropy import Bits, system
+from sordino.randomness.coins import fails_exp, fails_exp_exactly
+from sordino.randomness.entropy import Bits, below_one, fresh_words, system
 from sordino.randomness.tables import (
     BLOCK,
     WORD_BITS,

@@ -34,8 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.numbers.balls import Ball, Interval, ball, enclose, exp_neg, round_up
-from sordino.randomness.coins import below_one, fails_exp, fresh_words
-from sordino.randomness.entropy import Bits
+from sordino.randomness.coins import fails_exp
+from sordino.randomness.entropy import Bits, below_one, fresh_words
 from sordino.randomness.tables import WORD_BITS, LazyUniform
 
 Integers = npt.NDArray[np.int64]

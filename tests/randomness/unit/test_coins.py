@@ -6,7 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from sordino.randomness.coins import below, below_many, below_one, bernoulli_exp, fails_exp_exactly
+from sordino.randomness.coins import below, below_many, bernoulli_exp, fails_exp_exactly
+from sordino.randomness.entropy import below_one
 from tests.support.tape import Tape, TapeEnded, Words, replay
 
 mpmath.mp.prec = 300

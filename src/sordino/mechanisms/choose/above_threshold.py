@@ -15,10 +15,9 @@ import numpy.typing as npt
 
 from sordino.mechanisms.additive import exponent_for, to_grid
 from sordino.mechanisms.choose.noisy_max import least_difference
-from sordino.mechanisms.choose.scores import read_finite
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, ceiling
-from sordino.numbers.columns import Door, clamped, is_number, read_numbers
+from sordino.numbers.columns import Door, clamped, is_number, read_finite, read_numbers
 from sordino.numbers.rational import (
     Integer,
     Number,

@@ -16,12 +16,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.choose.scores import VALUES, read_finite
+from sordino.mechanisms.choose.scores import VALUES
 from sordino.mechanisms.mechanism import fill
-from sordino.numbers.columns import as_doubles, nearest_double, read_numbers
+from sordino.numbers.columns import as_doubles, nearest_double, read_finite, read_numbers
 from sordino.numbers.rational import Number, brief, is_integer, positive, written
-from sordino.randomness.coins import below_one
-from sordino.randomness.entropy import Bits
+from sordino.randomness.entropy import Bits, below_one
 from sordino.randomness.selection import keeps, spin
 
 Integers: TypeAlias = npt.NDArray[np.int64]

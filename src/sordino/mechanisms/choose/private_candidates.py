@@ -20,14 +20,15 @@ from sordino.numbers.rational import (
     Number,
     brief,
     is_integer,
+    one_of,
     positive,
     probability,
+    read_signed,
     reading,
     up_as_printed,
 )
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Approximate, Pure
-from sordino.privacy.theorems.arguments import one_of, read_signed
 from sordino.privacy.theorems.conversions import renyi_to_epsilon
 from sordino.privacy.theorems.selection import (
     expected_runs as mean_runs,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from sordino.mechanisms.choose.domains import Domain
 from sordino.numbers.columns import (
+    DAYS,
     Door,
     as_int64,
     check_kind,
@@ -29,7 +29,6 @@ from sordino.numbers.rational import (
     Number,
     is_integer,
 )
-from sordino.privacy.theorems.arguments import read_signed
 from sordino.randomness.selection import EachLevels, Floats, Found, Integers, Levels, array_levels
 
 Names: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"  # all candidates, in a public order
@@ -366,39 +365,14 @@ def _nearest(x: Fraction) -> float:
     return float(min(_BEYOND, x))
 
 
-_DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
-_DAYS = "turn dates into numbers, such as (d - START).dt.days"
 VALUES = Door(
     rule="values must be numbers, not {0}",
     shape="values must be a list or a column of numbers, got {0}",
     missing="some values are missing; fill them in or leave them out before the release",
     booleans="values must be numbers, not booleans; "
     "turn them into 0 and 1 with int(...) or .astype(int)",
-    dates=f"; {_DAYS}",
+    dates=f"; {DAYS}",
 )
-
-
-def read_finite(name: str, value: object, *, rule: str = "a finite number") -> Fraction:
-    """Read a finite number of either sign; whoever has dates is told what to do with them.
-
-    >>> read_finite("low", -0.1)
-    Fraction(-1, 10)
-    >>> read_finite("low", "0")
-    Traceback (most recent call last):
-    TypeError: low must be a finite number, got a value of type str
-    """
-    if isinstance(value, np.floating):
-        value = Decimal(str(value))  # what it prints as, in its own precision
-    if is_integer(value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
-        hint = f"; {_DAYS}" if isinstance(value, _DATES) else ""
-        raise TypeError(f"{name} must be {rule}, got a value of type {type(value).__name__}{hint}")
-    if isinstance(value, float | Decimal) and not Decimal(value).is_finite():
-        raise ValueError(
-            f"{name} must be {rule}, got {str(value).lower().replace('infinity', 'inf')}"
-        )
-    return read_signed(name, value)
 
 
 def read_flag(name: str, value: object) -> bool:

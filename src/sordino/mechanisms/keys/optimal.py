@@ -15,8 +15,8 @@ from sordino.numbers.balls import Ball, ball, ceiling, enclose, is_positive, rou
 from sordino.numbers.normal import mean_size, second_moment, tail, total
 from sordino.numbers.rational import up_as_printed
 from sordino.privacy.search import least
-from sordino.randomness.coins import FILTER_MARGIN, fresh_words
-from sordino.randomness.entropy import Bits
+from sordino.randomness.coins import FILTER_MARGIN
+from sordino.randomness.entropy import Bits, fresh_words
 from sordino.randomness.samplers import Sampler, discrete_gaussian, discrete_laplace
 from sordino.randomness.tables import WORD_BITS, LazyUniform
 

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -68,15 +66,6 @@ def read_times(name: str, value: object) -> int:
     return times
 
 
-def read_signed(name: str, value: Number) -> Fraction:
-    """Read a finite number of either sign."""
-    if isinstance(value, float | Decimal) and not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    if isinstance(value, int | float | Fraction | Decimal) and value < 0:
-        return -nonnegative(name, -value)
-    return nonnegative(name, value)
-
-
 def read_losses(losses: Iterable[tuple[Number, Number]]) -> Counter[Loss]:
     """Read a list of pairs (epsilon, delta) that is not empty; count equal ones."""
     pairs = _several("losses", losses, "pairs (epsilon, delta)")
@@ -122,13 +111,6 @@ def exactly_one(**values: object) -> None:
     """
     if sum(value is not None for value in values.values()) != 1:
         raise ValueError(f"give exactly one of {' and '.join(values)}")
-
-
-def one_of(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse a word that is not among the choices."""
-    if not isinstance(value, str) or value not in choices:
-        shown = repr(value) if isinstance(value, str) else f"a value of type {type(value).__name__}"
-        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {shown[:60]}")
 
 
 def _several(name: str, values: Iterable[T], of_what: str) -> list[T]:

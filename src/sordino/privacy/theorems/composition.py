@@ -8,16 +8,14 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Integer, Number, positive, positive_whole
+from sordino.numbers.rational import Integer, Number, one_of, positive, positive_whole, read_signed
 from sordino.privacy.theorems.arguments import (
     EpsilonDelta,
-    one_of,
     pair,
     read_amount,
     read_delta,
     read_losses,
     read_parts,
-    read_signed,
     read_slack,
     rounded,
 )

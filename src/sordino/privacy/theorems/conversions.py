@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Literal
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, positive, reading
+from sordino.numbers.rational import Number, one_of, positive, reading
 from sordino.privacy.orders import Curve, ask, best_order, delta_value, epsilon_value
-from sordino.privacy.theorems.arguments import EpsilonDelta, one_of, pair, read_amount, read_delta
+from sordino.privacy.theorems.arguments import EpsilonDelta, pair, read_amount, read_delta
 
 
 def pure_to_rho(*, epsilon: Number) -> float:

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
-from sordino.numbers.rational import Number, is_integer, nonnegative, positive
-from sordino.privacy.theorems.arguments import read_amount, read_delta, read_signed, rounded
+from sordino.numbers.rational import Number, is_integer, nonnegative, positive, read_signed
+from sordino.privacy.theorems.arguments import read_amount, read_delta, rounded
 
 Law: TypeAlias = "Iterable[Number] | Mapping[Any, Number]"
 

@@ -14,9 +14,17 @@ from fractions import Fraction
 from typing import Literal
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import Number, positive, positive_whole, probability, reading
+from sordino.numbers.rational import (
+    Number,
+    one_of,
+    positive,
+    positive_whole,
+    probability,
+    read_signed,
+    reading,
+)
 from sordino.privacy.orders import Curve, ask
-from sordino.privacy.theorems.arguments import one_of, read_amount, read_signed, rounded
+from sordino.privacy.theorems.arguments import read_amount, rounded
 from sordino.privacy.theorems.conversions import renyi_to_delta
 
 _OTHER_ORDERS = [1.0, *(1 + 2.0 ** (j / 4) for j in range(-24, 81))]

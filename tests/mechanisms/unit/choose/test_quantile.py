@@ -9,8 +9,7 @@ import pytest
 
 from sordino.mechanisms.choose.interval import Interval
 from sordino.mechanisms.choose.quantiles.quantiles import Quantiles, median, quantiles
-from sordino.mechanisms.choose.quantiles.ranks import Shells, Slab, read_records
-from sordino.mechanisms.choose.quantiles.several import joint_spread
+from sordino.mechanisms.choose.quantiles.ranks import Shells, Slab, joint_spread, read_records
 from sordino.privacy import losses
 from tests.mechanisms.unit.choose.rank_laws import (
     RELATIONS,

@@ -9,7 +9,7 @@ import pytest
 
 from sordino.mechanisms.choose import PermuteAndFlip
 from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
-from sordino.mechanisms.choose.quantiles.several import joint_spread
+from sordino.mechanisms.choose.quantiles.ranks import joint_spread
 from tests.mechanisms.unit.choose.rank_laws import RELATIONS
 from tests.mechanisms.unit.choose.test_quantile import score
 from tests.support.seeded import SeededBits

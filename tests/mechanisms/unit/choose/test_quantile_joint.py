@@ -8,8 +8,8 @@ import pytest
 
 from sordino.mechanisms.choose.interval import Interval
 from sordino.mechanisms.choose.quantiles.quantiles import Quantiles
-from sordino.mechanisms.choose.quantiles.ranks import Slab
-from sordino.mechanisms.choose.quantiles.several import Cells, joint_spread
+from sordino.mechanisms.choose.quantiles.ranks import Slab, joint_spread
+from sordino.mechanisms.choose.quantiles.several import Cells
 from sordino.privacy import losses
 from tests.mechanisms.unit.choose.rank_laws import (
     RELATIONS,

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sordino.mechanisms.choose.scores import VALUES, read_finite
-from sordino.numbers.columns import read_numbers
+from sordino.mechanisms.choose.scores import VALUES
+from sordino.numbers.columns import read_finite, read_numbers
 
 DAY = datetime.date(2020, 1, 1)
 

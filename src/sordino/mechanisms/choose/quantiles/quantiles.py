@@ -17,26 +17,27 @@ from sordino.mechanisms.choose.quantiles.ranks import (
     Records,
     Shells,
     Slab,
+    joint_spread,
     read_records,
+    tail,
 )
 from sordino.mechanisms.choose.quantiles.several import (
     MOST_AT_ONCE,
     Cells,
     find,
-    joint_spread,
     plan,
     rank_errors,
-    tail,
     typical_error,
 )
-from sordino.mechanisms.choose.scores import read_finite
 from sordino.mechanisms.choose.terms import flips
 from sordino.mechanisms.mechanism import fill
+from sordino.numbers.columns import read_finite
 from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
     confidence_level,
+    one_of,
     positive,
     positive_whole,
     probability_or_zero,
@@ -48,7 +49,6 @@ from sordino.privacy.fit import calibrate
 from sordino.privacy.leaf import RELATIONS, Relation
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
-from sordino.privacy.theorems.arguments import one_of
 from sordino.randomness.entropy import system
 from sordino.randomness.selection import by_flips, by_weight
 

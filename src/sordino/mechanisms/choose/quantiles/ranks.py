@@ -16,6 +16,7 @@ searches find, and the work does not depend on the number of records.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -25,7 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.choose.interval import Interval
+from sordino.numbers.balls import ball, round_up
 from sordino.numbers.columns import Door, read_whole
+from sordino.numbers.rational import reading
+from sordino.privacy.leaf import Relation
 from sordino.randomness.selection import Found
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -361,3 +365,35 @@ class Shells:
         if self._deep and start <= place < stop:
             return Fraction(0)
         return self._rate * self._slab.behind(place) + self._depth
+
+
+def joint_spread(quantiles: Sequence[Fraction], neighbours: Relation) -> Fraction:
+    """Return how much further one change of the data moves one score than another.
+
+    ``quantiles`` increase. Under add_remove it holds among tuples whose points are in order.
+
+    >>> quartiles = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
+    >>> joint_spread(quartiles, "add_remove"), joint_spread(quartiles, "replace_one")
+    (Fraction(3, 2), Fraction(2, 1))
+
+    Proof: docs/proofs/quantiles.md, theorems 2 and 3.
+    """
+    one_sided = len(quantiles) == 1 and quantiles[0] in (0, 1)
+    if neighbours == "replace_one":
+        return Fraction(1 if one_sided else 2)
+    apart = [1 - (after - before) for before, after in pairwise(quantiles)]
+    worse = max([1 - quantiles[0], quantiles[-1], *apart])
+    over = [q for q in quantiles if q < 1]
+    under = [1 - q for q in quantiles if q > 0]
+    return worse + max(over + under + apart)
+
+
+def tail(others: Fraction, rate: Fraction, failure: Fraction) -> Fraction:
+    """Return how far behind a draw can be but for this failure, if the others weigh so much.
+
+    Rounded up, from certified balls.
+    """
+    odds = others * (1 - failure) / failure
+    if odds <= 1:
+        return Fraction(0)
+    return Fraction(reading(round_up(lambda: ball(odds).log() / ball(rate))))

@@ -31,9 +31,8 @@ from sordino.mechanisms.choose.quantiles.ranks import (
     Run,
     Shells,
     Slab,
+    tail,
 )
-from sordino.numbers.balls import ball, round_up
-from sordino.numbers.rational import reading
 from sordino.privacy.leaf import Relation
 from sordino.randomness.entropy import Bits
 from sordino.randomness.selection import Found, by_weight
@@ -44,27 +43,6 @@ from sordino.randomness.selection import Found, by_weight
 MOST_AT_ONCE: dict[Relation, int] = {"add_remove": 5, "replace_one": 12}
 _FINENESS = 2  # cells per unit of the exponent, in each direction
 _RARE = math.log(2.0**-20)  # how little may weigh what is beyond the cells
-
-
-def joint_spread(quantiles: Sequence[Fraction], neighbours: Relation) -> Fraction:
-    """Return how much further one change of the data moves one score than another.
-
-    ``quantiles`` increase. Under add_remove it holds among tuples whose points are in order.
-
-    >>> quartiles = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
-    >>> joint_spread(quartiles, "add_remove"), joint_spread(quartiles, "replace_one")
-    (Fraction(3, 2), Fraction(2, 1))
-
-    Proof: docs/proofs/quantiles.md, theorems 2 and 3.
-    """
-    one_sided = len(quantiles) == 1 and quantiles[0] in (0, 1)
-    if neighbours == "replace_one":
-        return Fraction(1 if one_sided else 2)
-    apart = [1 - (after - before) for before, after in pairwise(quantiles)]
-    worse = max([1 - quantiles[0], quantiles[-1], *apart])
-    over = [q for q in quantiles if q < 1]
-    under = [1 - q for q in quantiles if q > 0]
-    return worse + max(over + under + apart)
 
 
 class Cells:
@@ -340,17 +318,6 @@ def rank_errors(
         carried = (1 - node.share) * found[node.low] + node.share * found[node.high]
         found[node.index] = own + carried
     return [found[index] for index in range(len(nodes))]
-
-
-def tail(others: Fraction, rate: Fraction, failure: Fraction) -> Fraction:
-    """Return how far behind a draw can be but for this failure, if the others weigh so much.
-
-    Rounded up, from certified balls.
-    """
-    odds = others * (1 - failure) / failure
-    if odds <= 1:
-        return Fraction(0)
-    return Fraction(reading(round_up(lambda: ball(odds).log() / ball(rate))))
 
 
 def typical_error(root: Node, price: Fraction) -> float:
