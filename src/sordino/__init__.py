@@ -124,7 +124,7 @@ if TYPE_CHECKING:
     from sordino.randomness.hashing import fresh_secret
     from sordino.remote import RemoteSession, connect
     from sordino.sensitivity import Neighbours, Units, why
-    from sordino.sensitivity.neighbours import add_remove, replace_one
+    from sordino.sensitivity.norms import add_remove, replace_one
     from sordino.session import Rehearsal, Session, rehearse, table
     from sordino.session import open_catalog as open  # noqa: A004 - so.open reads best
 else:
@@ -151,7 +151,7 @@ else:
         "sordino.remote": ("RemoteSession", "connect"),
         "sordino.sensitivity": ("Neighbours", "Units", "why"),
         "sordino.contributions.bounding": ("bound_contributions",),
-        "sordino.sensitivity.neighbours": ("add_remove", "replace_one"),
+        "sordino.sensitivity.norms": ("add_remove", "replace_one"),
         "sordino.session": ("Rehearsal", "Session", "open", "rehearse", "table"),
         "sordino.privacy.theorems.explain": ("explain_composition",),
         "sordino": ("dbapi", "local", "mock", "sensitivity", "theorems"),

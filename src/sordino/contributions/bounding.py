@@ -29,7 +29,7 @@ from sordino.contributions.columns import (
 from sordino.numbers.columns import clamping_door, read_entries
 from sordino.numbers.rational import Integer, Number, positive_whole
 from sordino.randomness.hashing import Words, keyed_hash, read_secret
-from sordino.sensitivity.neighbours import Bounds, Units, read_bounds
+from sordino.sensitivity.norms import Bounds, Units, read_bounds
 
 Integers = npt.NDArray[np.int64]
 

@@ -26,7 +26,7 @@ from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.randomness.entropy import Bits, system
 from sordino.randomness.selection import spin
-from sordino.sensitivity.neighbours import Neighbours, read_neighbours, read_number
+from sordino.sensitivity.norms import Neighbours, read_neighbours, read_number
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Powers: TypeAlias = tuple[int, int]

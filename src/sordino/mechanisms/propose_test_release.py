@@ -29,8 +29,7 @@ from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, SamplerAt, no_sampler
 from sordino.sensitivity.check import MOST_DATASETS
-from sordino.sensitivity.neighbours import Neighbours, read_neighbours
-from sordino.sensitivity.norms import Sensitivity
+from sordino.sensitivity.norms import Neighbours, Sensitivity, read_neighbours
 
 _DISTANCE = "distance must be a whole number that is not negative"
 _HALF = Fraction(1, 2)

@@ -26,8 +26,7 @@ from sordino.privacy.normal_pairs import largest_pure, squared_mu
 from sordino.privacy.pure import Pure
 from sordino.query.tree import Key, Query, Rows, Scalar
 from sordino.query.types import Value
-from sordino.sensitivity.neighbours import Neighbours
-from sordino.sensitivity.norms import Sensitivity
+from sordino.sensitivity.norms import Neighbours, Sensitivity
 
 if TYPE_CHECKING:
     from sordino.plan.aggregates import Formula

@@ -3,8 +3,15 @@
 
 from sordino.sensitivity.check import Report, Why, check, distance, local, why
 from sordino.sensitivity.linear import linear
-from sordino.sensitivity.neighbours import Neighbours, Units, convert, read_neighbours
-from sordino.sensitivity.norms import Rows, Sensitivity, Witness
+from sordino.sensitivity.norms import (
+    Neighbours,
+    Rows,
+    Sensitivity,
+    Units,
+    Witness,
+    convert,
+    read_neighbours,
+)
 from sordino.sensitivity.sums import (
     choices,
     count,

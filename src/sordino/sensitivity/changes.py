@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sordino.numbers.rational import Integer, is_integer, positive_whole
 from sordino.sensitivity import order_statistics as ranks
 from sordino.sensitivity.check import Function, Space, answers, listed
-from sordino.sensitivity.neighbours import Neighbours, read_bounds, read_neighbours
+from sordino.sensitivity.norms import Neighbours, read_bounds, read_neighbours
 
 _NEARLY = 1 - 2.0**-48  # a difference of doubles is off by far less
 

@@ -17,23 +17,21 @@ import numpy.typing as npt
 
 from sordino.numbers.columns import is_missing, number_of
 from sordino.numbers.rational import Integer, Number, is_integer, nonnegative, positive_whole
-from sordino.sensitivity.neighbours import (
+from sordino.sensitivity.norms import (
     Neighbours,
     Relation,
-    Units,
-    read_neighbours,
-    read_relation,
-    shown,
-)
-from sordino.sensitivity.norms import (
     Rows,
     Sensitivity,
+    Units,
     Vector,
     Witness,
     described,
     norms,
+    read_neighbours,
+    read_relation,
     root_up,
     select,
+    shown,
 )
 
 Table: TypeAlias = npt.NDArray[Any]

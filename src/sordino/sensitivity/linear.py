@@ -14,16 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.numbers.rational import Number, is_integer
-from sordino.sensitivity.neighbours import (
+from sordino.sensitivity.norms import (
     Bounds,
     Neighbours,
     Relation,
+    Rows,
+    Sensitivity,
+    Vector,
+    Witness,
     binary,
     read_bounds,
     read_number,
     read_records,
+    select,
 )
-from sordino.sensitivity.norms import Rows, Sensitivity, Vector, Witness, select
 
 Integers: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = list[Vector]

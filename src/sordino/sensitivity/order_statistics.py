@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from sordino.numbers.columns import as_doubles, clamping_door, read_numbers
 from sordino.numbers.rational import is_integer, positive, up
-from sordino.sensitivity.neighbours import read_bounds
+from sordino.sensitivity.norms import read_bounds
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]

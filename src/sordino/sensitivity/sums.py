@@ -9,18 +9,24 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from sordino.numbers.rational import Integer, Number, positive_whole
-from sordino.sensitivity.neighbours import (
+from sordino.sensitivity.norms import (
     Bounds,
     Neighbours,
+    Recipe,
     Relation,
+    Rows,
+    Sensitivity,
     Units,
+    Witness,
+    kept,
+    of_number,
     read_bounds,
     read_number,
     read_records,
     read_relation,
+    select,
     shown,
 )
-from sordino.sensitivity.norms import Recipe, Rows, Sensitivity, Witness, kept, of_number, select
 
 _PER_PERSON = "a count of rows needs a limit on the rows of a person: give Units(..., rows=...)"
 _MEAN = (

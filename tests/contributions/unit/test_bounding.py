@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sordino.contributions import bounding
 from sordino.contributions.bounding import Contributions, bound_contributions
 from sordino.randomness.hashing import digests, keyed_hash
-from sordino.sensitivity.neighbours import Neighbours
+from sordino.sensitivity.norms import Neighbours
 
 SECRET = bytes(range(32))
 Row = tuple[Any, Any, int]

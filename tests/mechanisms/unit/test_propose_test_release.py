@@ -15,7 +15,7 @@ from sordino.mechanisms.propose_test_release import (
     _after,
     check_distance,
 )
-from sordino.sensitivity.neighbours import Neighbours
+from sordino.sensitivity.norms import Neighbours
 from tests.support.seeded import SeededBits
 from tests.support.tape import replay
 

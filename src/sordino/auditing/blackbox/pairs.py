@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from sordino.auditing.blackbox.events import choose
 from sordino.auditing.blackbox.runner import Runner, collect
 from sordino.sensitivity.check import Space
-from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+from sordino.sensitivity.norms import Neighbours, read_neighbours
 
 Inputs: TypeAlias = tuple[Any, Any]
 

@@ -33,7 +33,7 @@ from sordino.privacy.pure import Pure
 from sordino.randomness.entropy import system
 from sordino.randomness.selection import by_flips, by_weight
 from sordino.sensitivity.check import Space
-from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+from sordino.sensitivity.norms import Neighbours, read_neighbours
 
 ScoresOf: TypeAlias = Callable[[tuple[Any, ...]], object]
 

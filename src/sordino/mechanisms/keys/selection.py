@@ -41,7 +41,7 @@ from sordino.privacy.loss import Loss, single
 from sordino.privacy.search import least
 from sordino.randomness.entropy import system
 from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE
-from sordino.sensitivity.neighbours import Neighbours, read_neighbours
+from sordino.sensitivity.norms import Neighbours, read_neighbours
 
 Place: TypeAlias = "tuple[int, Any, str, str]"
 

@@ -37,7 +37,7 @@ from sordino.privacy.pure import Approximate, Pure
 from sordino.randomness.entropy import system
 from sordino.randomness.tables import rounded
 from sordino.sensitivity import order_statistics as ranks
-from sordino.sensitivity.neighbours import read_bounds
+from sordino.sensitivity.norms import read_bounds
 from sordino.sensitivity.order_statistics import LEAST_BETA, read_beta, read_floor, read_values
 from sordino.sensitivity.smooth import (
     LocalSensitivity,
