@@ -21,7 +21,7 @@ from sordino.cli.options import (
     Typed,
     Who,
     read_sql,
-    takes_terms,
+    takes_records,
 )
 from sordino.cli.remote import ask_there, check_alone, explain_there
 from sordino.cli.usage import INTERRUPTED, refusals, show_fault
@@ -41,7 +41,7 @@ _INTERRUPT_HINT = (
 )
 
 
-@takes_terms
+@takes_records
 def explain(
     sql: Sql,
     *,
@@ -109,7 +109,7 @@ def _left(explanation: "Explanation", catalog: "Catalog", who: str) -> str:
     return left_in_words(left, explanation.price, plan.slack, more="")
 
 
-@takes_terms
+@takes_records
 def ask(
     sql: Sql,
     *,

@@ -15,12 +15,12 @@ from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import sordino as so
-from sordino.cli.options import AsJson, Plot, whole
+from sordino.cli.options import AsJson, Plot, argument, count, option, takes_records
 from sordino.cli.outputs import PICTURES, check_ending
 from sordino.cli.usage import FAILED, INTERRUPTED, refusals
 
@@ -43,75 +43,46 @@ _MAX_NAME_LENGTH = 40
 _PAGES = (".html", ".htm")
 
 
-def audit(
-    mechanism: Annotated[
-        str | None,
-        typer.Argument(
-            help="A function of the data, as module:function, looked for in this folder first. "
-            "Without it, sordino audits itself."
-        ),
-    ] = None,
-    *,
-    epsilon: Annotated[str | None, typer.Option(help="The epsilon that is promised.")] = None,
-    delta: Annotated[str | None, typer.Option(help="The delta that is promised, if any.")] = None,
-    neighbours: Annotated[
-        tuple[str, str] | None,
-        typer.Option(help="Two inputs that differ in one unit, written as in Python: 3 2."),
-    ] = None,
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help="The function takes the number of runs too."),
-    ] = False,
-    time: Annotated[
-        bool, typer.Option("--time", help="Also look at how long each run takes.")
-    ] = False,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            help="How often to run it in all, 1,000,000 if not told; sordino, fewer.",
-            parser=whole(),
-            metavar="<int>",
-        ),
-    ] = None,
-    confidence: Annotated[str, typer.Option(help="How sure a violation is to be.")] = "0.999",
-    plot: Plot = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a page with pictures into this file (.html).")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Look for what a mechanism, or sordino, loses beyond its promise."""
-    with refusals(as_json=as_json):
-        request = _Request(
-            mechanism, epsilon, delta, neighbours, batch, time, runs, confidence, plot, report,
-            as_json,
-        )  # fmt: skip
-        _check_file("--plot", plot, PICTURES)
-        _check_file("--report", report, _PAGES)
-        if mechanism is None:
-            _refuse_idle_options(request)
-            private = _audit_own(request)
-        else:
-            private = _audit_one(request, mechanism)
-        if not private:
-            raise typer.Exit(FAILED)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
     """What the command was asked for."""
 
-    target: str | None
-    epsilon: str | None
-    delta: str | None
-    neighbours: tuple[str, str] | None
-    batch: bool
-    time: bool
-    runs: int | None
-    confidence: str
-    plot: Path | None
-    report: Path | None
-    as_json: bool
+    mechanism: str | None = argument(
+        "A function of the data, as module:function, looked for in this folder first. "
+        "Without it, sordino audits itself.",
+        default=None,
+    )
+    epsilon: str | None = option("The epsilon that is promised.", default=None)
+    delta: str | None = option("The delta that is promised, if any.", default=None)
+    neighbours: tuple[str, str] | None = option(
+        "Two inputs that differ in one unit, written as in Python: 3 2.", default=None
+    )
+    batch: bool = option("The function takes the number of runs too.", "--batch", default=False)
+    time: bool = option("Also look at how long each run takes.", "--time", default=False)
+    runs: int | None = count(
+        "How often to run it in all, 1,000,000 if not told; sordino, fewer.", default=None
+    )
+    confidence: str = option("How sure a violation is to be.", default="0.999")
+    plot: Plot = None
+    report: Path | None = option(
+        "Also write a page with pictures into this file (.html).", default=None
+    )
+    as_json: AsJson = False
+
+
+@takes_records
+def audit(request: _Request) -> None:
+    """Look for what a mechanism, or sordino, loses beyond its promise."""
+    with refusals(as_json=request.as_json):
+        _check_file("--plot", request.plot, PICTURES)
+        _check_file("--report", request.report, _PAGES)
+        if request.mechanism is None:
+            _refuse_idle_options(request)
+            private = _audit_own(request)
+        else:
+            private = _audit_one(request, request.mechanism)
+        if not private:
+            raise typer.Exit(FAILED)
 
 
 def _number(name: str, text: str) -> float:
@@ -265,10 +236,10 @@ def _refuse_idle_options(request: _Request) -> None:
         "--time": request.time,
         "--plot": request.plot is not None,
     }
-    for option, is_given in given.items():
+    for name, is_given in given.items():
         if is_given:
             raise ValueError(
-                f"{option} goes with a function to audit, such as my_module:my_mechanism; "
+                f"{name} goes with a function to audit, such as my_module:my_mechanism; "
                 "without one sordino audits itself"
             )
 

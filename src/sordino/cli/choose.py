@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import TextIO
 
 import typer
 
 import sordino as so
-from sordino.cli.options import AsJson
+from sordino.cli.options import AsJson, argument, option, takes_records
 from sordino.cli.usage import refusals
 
 _RELATIONS = ("add_remove", "replace_one")
@@ -30,55 +30,39 @@ _UNREADABLE = "the file {0} cannot be read: {1}"
 _OWN_ROWS = "the candidates are read from the private file itself; list them in a file of their own"
 
 
-def choose(
-    file: Annotated[Path, typer.Argument(help="A CSV file of private rows, - for standard input.")],
-    *,
-    column: Annotated[str, typer.Option(help="The column that names a candidate.")],
-    candidates: Annotated[
-        str,
-        typer.Option(
-            help="The public candidates: 'a,b,c', or @file with one in each line. "
-            "Rows that name anything else are ignored."
-        ),
-    ],
-    epsilon: Annotated[str, typer.Option(help="The privacy to spend.")],
-    neighbours: Annotated[
-        str, typer.Option(help="What is hidden of a row: add_remove or replace_one.")
-    ],
-    scores: Annotated[
-        str | None,
-        typer.Option(
-            help="A column that says how much a row adds, clamped to 0..sensitivity; an empty "
-            "field counts 0. Without it each row counts 1."
-        ),
-    ] = None,
-    sensitivity: Annotated[
-        str | None, typer.Option(help="The most that one row may add; needed with --scores.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What the choice depends on, as it was typed, and how it is shown."""
+
+    file: Path = argument("A CSV file of private rows, - for standard input.")
+    column: str = option("The column that names a candidate.")
+    candidates: str = option(
+        "The public candidates: 'a,b,c', or @file with one in each line. "
+        "Rows that name anything else are ignored."
+    )
+    epsilon: str = option("The privacy to spend.")
+    neighbours: str = option("What is hidden of a row: add_remove or replace_one.")
+    scores: str | None = option(
+        "A column that says how much a row adds, clamped to 0..sensitivity; an empty "
+        "field counts 0. Without it each row counts 1.",
+        default=None,
+    )
+    sensitivity: str | None = option(
+        "The most that one row may add; needed with --scores.", default=None
+    )
+    as_json: AsJson = False
+
+
+@takes_records
+def choose(request: _Request) -> None:
     """Choose the candidate that most rows name."""
-    with refusals(as_json=as_json):
-        request = _Request(file, column, scores, candidates, epsilon, sensitivity, neighbours)
+    with refusals(as_json=request.as_json):
         mechanism, count, chosen = _chosen(request)
         gap = mechanism.accuracy(confidence=_CONFIDENCE, candidates=count).gap
-        if as_json:
+        if request.as_json:
             _print_json(request, mechanism, count, chosen, gap)
         else:
             _show(request, mechanism, count, chosen, gap)
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What the choice depends on, as it was typed."""
-
-    file: Path
-    column: str
-    scores: str | None
-    candidates: str
-    epsilon: str
-    sensitivity: str | None
-    neighbours: str
 
 
 def _chosen(request: _Request) -> tuple[so.PermuteAndFlip, int, str]:

@@ -4,7 +4,7 @@
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_type_hints
@@ -21,6 +21,7 @@ OWNER = "owner"
 SURE = "0.95"
 _STANDARD_INPUT = "-"
 _PRICES = ("epsilon", "rho", "within")
+_TYPED = "typed"  # where a field keeps how it is typed
 
 
 def typed_secret(what: str) -> str:
@@ -82,56 +83,102 @@ Who: TypeAlias = Annotated[str, typer.Option(help="Who asks, and whose share is 
 Sql: TypeAlias = Annotated[
     str, typer.Argument(help="The question in SQL, or - to read it from standard input.")
 ]
-Epsilon: TypeAlias = Annotated[str | None, typer.Option(help="What the answer may cost.")]
-Rho: TypeAlias = Annotated[str | None, typer.Option(help="The same, where the budget counts rho.")]
-Within: TypeAlias = Annotated[
-    str | None,
-    typer.Option(help="How far off the answer may be, such as 50 or 5%, instead of what it costs."),
-]
-Confidence: TypeAlias = Annotated[str, typer.Option(help="How sure error bars are to be.")]
-Delta: TypeAlias = Annotated[
-    str | None, typer.Option(help="What discovering keys may cost besides.")
-]
-Rows: TypeAlias = Annotated[
-    int | None,
-    typer.Option(help="How many rows of one unit count.", parser=whole(), metavar="<int>"),
-]
-Groups: TypeAlias = Annotated[
-    int | None,
-    typer.Option(help="How many groups of one unit count.", parser=whole(), metavar="<int>"),
-]
-RowsPerGroup: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many rows of one unit count in each group.", parser=whole(), metavar="<int>"
-    ),
-]
-ExpectedRows: TypeAlias = Annotated[
-    str | None, typer.Option(help="A public guess at the rows of a group, for error bars.")
-]
-Diagnostics: TypeAlias = Annotated[
-    bool, typer.Option("--diagnostics", help="Spend a tenth on saying how much is cut off.")
-]
 Receipt: TypeAlias = Annotated[
     str | None,
     typer.Option(help="The receipt of an earlier answer; a ledger that lacks it is refused."),
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+# Records of options: what a command takes is said once, and handed on as one value. --------------
+
+
+def option(said: str, *names: str, default: Any = MISSING, **how: Any) -> Any:
+    """Return the field of an option, under its own name or these; without a default it is needed.
+
+    ``said`` is its line of the help.
+    """
+    return field(default=default, metadata={_TYPED: typer.Option(*names, help=said, **how)})
+
+
+def argument(said: str, *, default: Any = MISSING) -> Any:
+    """Return the field of an argument, which is typed without a name; see ``option``."""
+    return field(default=default, metadata={_TYPED: typer.Argument(help=said)})
+
+
+def count(
+    said: str, *, default: int | None, least: int | None = None, most: int | None = None
+) -> Any:
+    """Return the field of an option that takes a whole number; see ``option``."""
+    return option(said, default=default, parser=whole(least=least, most=most), metavar="<int>")
+
+
+def takes_records(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take every field of its records as an option, in place of the record."""
+    hints = get_type_hints(command, include_extras=True)
+    records: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        hint = hints[parameter.name]
+        if is_dataclass(hint):
+            records[parameter.name] = hint
+            parameters += _parameters_of(hint)
+        else:
+            parameters.append(parameter.replace(annotation=hint))
+
+    @wraps(command)
+    def with_records(**typed: Any) -> None:
+        made = {
+            name: record(**{one.name: typed.pop(one.name) for one in fields(record)})
+            for name, record in records.items()
+        }
+        command(**made, **typed)
+
+    with_records.__annotations__ = {one.name: one.annotation for one in parameters}
+    vars(with_records)["__signature__"] = inspect.Signature(parameters)
+    return with_records
+
+
+def _parameters_of(record: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(record, include_extras=True)
+    parameters = []
+    for one in fields(record):
+        hint, default = hints[one.name], one.default
+        if _TYPED in one.metadata:  # else the hint itself says how it is typed
+            hint = Annotated[hint, one.metadata[_TYPED]]
+        default = inspect.Parameter.empty if default is MISSING else default
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(one.name, kind, default=default, annotation=hint))
+    return parameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What an answer may cost and how sure it is to be, as it was typed: numbers are texts."""
+
+    epsilon: str | None = option("What the answer may cost.", default=None)
+    rho: str | None = option("The same, where the budget counts rho.", default=None)
+    within: str | None = option(
+        "How far off the answer may be, such as 50 or 5%, instead of what it costs.", default=None
+    )
+    confidence: str = option("How sure error bars are to be.", default=SURE)
+    delta: str | None = option("What discovering keys may cost besides.", default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed(Price):
     """The terms of a question as they were typed: numbers are still texts."""
 
-    epsilon: Epsilon = None
-    rho: Rho = None
-    within: Within = None
-    confidence: Confidence = SURE
-    delta: Delta = None
-    rows: Rows = None
-    groups: Groups = None
-    rows_per_group: RowsPerGroup = None
-    expected_rows: ExpectedRows = None
-    diagnostics: Diagnostics = False
+    rows: int | None = count("How many rows of one unit count.", default=None)
+    groups: int | None = count("How many groups of one unit count.", default=None)
+    rows_per_group: int | None = count(
+        "How many rows of one unit count in each group.", default=None
+    )
+    expected_rows: str | None = option(
+        "A public guess at the rows of a group, for error bars.", default=None
+    )
+    diagnostics: bool = option(
+        "Spend a tenth on saying how much is cut off.", "--diagnostics", default=False
+    )
 
     @property
     def priced(self) -> bool:
@@ -182,32 +229,6 @@ class Typed:
 def read_sql(ask: "Ask") -> "Ask":
     """Return what is asked, the SQL from standard input if a dash was typed for it."""
     return replace(ask, sql=sys.stdin.read()) if ask.sql == _STANDARD_INPUT else ask
-
-
-def takes_terms(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take every field of ``Typed`` as an option, in place of ``typed``."""
-    hints = get_type_hints(Typed, include_extras=True)
-    terms = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(Typed)
-    ]
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        parameters += terms if parameter.name == "typed" else [parameter]
-
-    @wraps(command)
-    def with_terms(**options: Any) -> None:
-        typed = Typed(**{field.name: options.pop(field.name) for field in fields(Typed)})
-        command(typed=typed, **options)
-
-    with_terms.__annotations__ = {one.name: one.annotation for one in parameters}
-    vars(with_terms)["__signature__"] = inspect.Signature(parameters)
-    return with_terms
 
 
 def _number(name: str, text: str | None) -> "Decimal | None":

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import typer
 from rich.table import Table
 
+from sordino.cli.local.commands import Answers, BestRequest
 from sordino.cli.local.protocols import (
     AnyProtocol,
-    ProtocolRequest,
     all_protocols,
     as_text,
     choose_protocol,
@@ -28,13 +27,12 @@ _USELESS_HALF_WIDTH = 0.5
 _DRAWN_FACTOR = 100  # So many times fewer and more people are drawn.
 
 
-def best(
-    asked: ProtocolRequest, *, people: int, plot: Path | None, force: bool, as_json: bool
-) -> None:
+def best(asked: Answers, request: BestRequest) -> None:
     """Print the protocols with their errors and the bits of a report, and which one is best."""
-    check_picture(plot, force=force)
+    people, plot = request.people, request.plot
+    check_picture(plot, force=request.force)
     found = all_protocols(asked)
-    chosen = name_of(choose_protocol(asked))
+    chosen = name_of(choose_protocol(asked, "best"))
     categories = [protocol for protocol in found if isinstance(protocol, Protocol)]
     if plot is not None and not categories:
         raise ValueError("--plot is for categories; numbers have no picture")
@@ -43,7 +41,7 @@ def best(
     rows = [_row(protocol, people) for protocol in found]
     by_name = {row["protocol"]: row for row in rows}
     why = _why(by_name, chosen)
-    if as_json:
+    if request.as_json:
         record = {
             "epsilon": as_text(found[0].epsilon),
             "people": people,

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import typer
 
 from sordino.answer.render import printable
+from sordino.cli.local.commands import Answers, EncodeRequest
 from sordino.cli.local.files import ENDINGS, at_once, bar, check_out, reports_file, unreadable
 from sordino.cli.local.protocols import (
     AnyProtocol,
-    ProtocolRequest,
     as_text,
     choose_protocol,
     name_of,
@@ -34,22 +34,9 @@ from sordino.local.protocol import Protocol
 _MAX_NAMES_SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True)
-class EncodeRequest:
-    """What the command was asked for."""
-
-    file: Path
-    column: str
-    asked: ProtocolRequest
-    out: Path
-    skip_missing: bool
-    force: bool
-    as_json: bool
-
-
-def encode(request: EncodeRequest) -> None:
+def encode(asked: Answers, request: EncodeRequest) -> None:
     """Read the answers, randomize each, write the reports, and say what was done."""
-    protocol = choose_protocol(request.asked)
+    protocol = choose_protocol(asked, request.protocol)
     check_out(request.out, request.file, force=request.force)
     answers = read_answers(request.file, request.column, protocol, skip=request.skip_missing)
     people = len(answers.values)
@@ -103,14 +90,14 @@ def _bits(count: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class Column:
     """The answers that are there, ready to be encoded, and how many rows had none."""
 
     values: Any
     missing: int
 
 
-def read_answers(path: Path, column: str, protocol: AnyProtocol, *, skip: bool) -> Answers:
+def read_answers(path: Path, column: str, protocol: AnyProtocol, *, skip: bool) -> Column:
     """Read a column as texts, whole numbers or numbers, whichever the protocol takes."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
@@ -127,7 +114,7 @@ def read_answers(path: Path, column: str, protocol: AnyProtocol, *, skip: bool) 
         ) from None
 
 
-def _answers(raw: Any, path: Path, column: str, protocol: AnyProtocol, *, skip: bool) -> Answers:
+def _answers(raw: Any, path: Path, column: str, protocol: AnyProtocol, *, skip: bool) -> Column:
     if not len(raw):
         raise ValueError(f"the file {path} has no rows, so nobody has answered")
     there = _emptied(raw)
@@ -141,10 +128,10 @@ def _answers(raw: Any, path: Path, column: str, protocol: AnyProtocol, *, skip: 
         raise ValueError(f"no row has an answer in column {column!r}")
     there = there.drop_null()
     if not isinstance(protocol, Protocol):
-        return Answers(_as_numbers(there, column), missing)
+        return Column(_as_numbers(there, column), missing)
     if isinstance(protocol.domain.labels, range):
-        return Answers(_as_whole(there, column).to_numpy(), missing)
-    return Answers(_as_text(there, column), missing)
+        return Column(_as_whole(there, column).to_numpy(), missing)
+    return Column(_as_text(there, column), missing)
 
 
 def _from_csv(path: Path, column: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino.answer.render import printable
+from sordino.cli.local.commands import EstimateRequest
 from sordino.cli.local.files import bar, read_pieces, read_protocol
 from sordino.cli.local.protocols import AnyProtocol, as_text, name_of
 from sordino.cli.outputs import check_picture, draw
@@ -33,20 +34,6 @@ _MAX_TERMINAL_LINES = 40
 _MAX_PIPED_LINES = 10_000
 _JSON_LINES_AT_ONCE = 4096
 MAX_CONFIDENCE = math.nextafter(1.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateRequest:
-    """What the command was asked for."""
-
-    files: tuple[Path, ...]
-    confidence: str
-    together: bool
-    project: bool
-    most_categories: int
-    plot: Path | None
-    force: bool
-    as_json: bool
 
 
 class _Source(NamedTuple):
@@ -86,7 +73,7 @@ def estimate(request: EstimateRequest) -> None:
         _show(found, protocol, request, confidence)
 
 
-def _sources(paths: tuple[Path, ...], most: int) -> tuple[AnyProtocol, list[_Source]]:
+def _sources(paths: list[Path], most: int) -> tuple[AnyProtocol, list[_Source]]:
     """Return the one protocol of all files; a file of another one, or named twice, is refused."""
     first, people = read_protocol(paths[0], most=most)
     found = [_Source(paths[0], people)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sordino.cli.local.commands import Answers
 from sordino.local.best import best, candidates
 from sordino.local.bit_rows import Subset, Unary
 from sordino.local.hadamard import Hadamard
@@ -41,49 +41,35 @@ _NEITHER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolRequest:
-    """What was said about the protocol, as it was typed."""
-
-    categories: str | None
-    categories_file: Path | None
-    low: str | None
-    high: str | None
-    epsilon: str
-    protocol: str
-
-
-def choose_protocol(asked: ProtocolRequest) -> AnyProtocol:
+def choose_protocol(asked: Answers, protocol: str) -> AnyProtocol:
     """Return the protocol that was asked for, or the best one."""
-    if asked.protocol not in ("best", *KINDS, *NUMBER_KINDS):
+    if protocol not in ("best", *KINDS, *NUMBER_KINDS):
         names = ", ".join((*KINDS, *NUMBER_KINDS))
-        raise ValueError(f"there is no protocol {asked.protocol!r}; take best or one of {names}")
+        raise ValueError(f"there is no protocol {protocol!r}; take best or one of {names}")
     epsilon = decimal_of("epsilon", asked.epsilon)
     if _is_about_numbers(asked):
-        if asked.protocol in KINDS:
-            raise ValueError(
-                f"{asked.protocol} is for categories; for numbers take one-bit or piecewise"
-            )
+        if protocol in KINDS:
+            raise ValueError(f"{protocol} is for categories; for numbers take one-bit or piecewise")
         found = number_protocols(asked)
-        if asked.protocol == "best":
-            return min(found.values(), key=lambda protocol: protocol.variance())
-        return found[asked.protocol]
-    if asked.protocol in NUMBER_KINDS:
-        raise ValueError(f"{asked.protocol} is for numbers; say --low and --high, not categories")
+        if protocol == "best":
+            return min(found.values(), key=lambda one: one.variance())
+        return found[protocol]
+    if protocol in NUMBER_KINDS:
+        raise ValueError(f"{protocol} is for numbers; say --low and --high, not categories")
     named = read_categories(asked)
-    if asked.protocol == "best":
+    if protocol == "best":
         return best(named, epsilon)
-    return KINDS[asked.protocol](named, epsilon=epsilon)
+    return KINDS[protocol](named, epsilon=epsilon)
 
 
-def all_protocols(asked: ProtocolRequest) -> list[Protocol] | list[NumberProtocol]:
+def all_protocols(asked: Answers) -> list[Protocol] | list[NumberProtocol]:
     """Return one protocol of each kind that would do."""
     if _is_about_numbers(asked):
         return list(number_protocols(asked).values())
     return candidates(read_categories(asked), decimal_of("epsilon", asked.epsilon))
 
 
-def number_protocols(asked: ProtocolRequest) -> dict[str, NumberProtocol]:
+def number_protocols(asked: Answers) -> dict[str, NumberProtocol]:
     """Return the protocols for numbers of a range."""
     if asked.low is None or asked.high is None:
         raise ValueError("numbers need both ends of their range: --low and --high")
@@ -92,7 +78,7 @@ def number_protocols(asked: ProtocolRequest) -> dict[str, NumberProtocol]:
     return {name: kind(low, high, epsilon=epsilon) for name, kind in NUMBER_KINDS.items()}
 
 
-def read_categories(asked: ProtocolRequest) -> list[str] | int:
+def read_categories(asked: Answers) -> list[str] | int:
     """Return the categories as texts, or how many there are."""
     if asked.categories is not None and asked.categories_file is not None:
         raise ValueError("name the categories once: by --categories or by --categories-file")
@@ -117,7 +103,7 @@ def as_text(x: Fraction) -> str:
     return format(Decimal(x.numerator) / Decimal(x.denominator), "f")
 
 
-def _is_about_numbers(asked: ProtocolRequest) -> bool:
+def _is_about_numbers(asked: Answers) -> bool:
     ranged = asked.low is not None or asked.high is not None
     if ranged and (asked.categories is not None or asked.categories_file is not None):
         raise ValueError("people answer by a category or by a number; give categories or a range")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sordino repl`: a prompt for SQL; what it takes, and in this folder what it does."""
 
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import typer
@@ -8,32 +9,32 @@ import typer
 from sordino.cli.options import (
     CATALOG,
     OWNER,
-    SURE,
     CatalogFile,
-    Confidence,
-    Delta,
+    Price,
     Receipt,
-    Rho,
     ServerName,
     Typed,
     Who,
-    Within,
+    option,
+    takes_records,
 )
 from sordino.cli.remote import check_alone
 from sordino.cli.usage import refusals
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices(Price):
+    """What each answer may cost, until something else is typed."""
+
+    epsilon: str | None = option("What each answer may cost; \\epsilon changes it.", default=None)
+
+
+@takes_records
 def repl(
     *,
     catalog: CatalogFile = CATALOG,
     server: ServerName = None,
-    epsilon: Annotated[
-        str | None, typer.Option(help="What each answer may cost; \\epsilon changes it.")
-    ] = None,
-    rho: Rho = None,
-    within: Within = None,
-    confidence: Confidence = SURE,
-    delta: Delta = None,
+    prices: Prices,
     who: Who = OWNER,
     receipt: Receipt = None,
     yes: Annotated[
@@ -50,7 +51,7 @@ def repl(
     with refusals(as_json=as_json):
         from sordino.cli.repl.prompt import Manner, start  # rich and sqlglot are loaded only here
 
-        typed = Typed(epsilon=epsilon, rho=rho, within=within, confidence=confidence, delta=delta)
+        typed = Typed(**asdict(prices))
         manner = Manner(yes=yes, no_history=no_history, as_json=as_json)
         if server is not None:
             from sordino.cli.repl.remote import start_there  # httpx is loaded only here

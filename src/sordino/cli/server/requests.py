@@ -15,7 +15,7 @@ from sordino.cli.options import (
     Sql,
     Typed,
     read_sql,
-    takes_terms,
+    takes_records,
 )
 from sordino.cli.server.line import State, TokenFile, line_to
 from sordino.cli.server.showing import day, say, show
@@ -33,7 +33,7 @@ def about_requests() -> None:
 
 
 @request.command()
-@takes_terms
+@takes_records
 def send(
     sql: Sql,
     *,
