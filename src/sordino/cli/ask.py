@@ -4,7 +4,7 @@
 import importlib.util
 import json
 from csv import writer as csv_writer
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,7 @@ from sordino.cli.options import (
     Sql,
     Typed,
     Who,
+    option,
     read_sql,
     takes_records,
 )
@@ -109,31 +110,34 @@ def _left(explanation: "Explanation", catalog: "Catalog", who: str) -> str:
     return left_in_words(left, explanation.price, plan.slack, more="")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Typed):
+    """The terms of a question, how its answer is shown, and where it is written."""
+
+    nonnegative: bool = option(
+        "Show 0 for counts that the noise took below 0.", "--nonnegative", default=False
+    )
+    consistent: bool = option(
+        "Make counts of groups whole, not negative, adding up.", "--consistent", default=False
+    )
+    fresh: bool = option(
+        "Pay again and get new noise, if it was asked before.", "--fresh", default=False
+    )
+    plot: Path | None = option(
+        "Also draw the answer into this file (.png, .svg, .pdf).", default=None
+    )
+    csv: Path | None = option("Also write the answer with its error bars as CSV.", default=None)
+
+
 @takes_records
 def ask(
     sql: Sql,
     *,
     catalog: CatalogFile = CATALOG,
     server: ServerName = None,
-    typed: Typed,
-    nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="Show 0 for counts that the noise took below 0.")
-    ] = False,
-    consistent: Annotated[
-        bool,
-        typer.Option("--consistent", help="Make counts of groups whole, not negative, adding up."),
-    ] = False,
+    typed: Asked,
     who: Who = OWNER,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Pay again and get new noise, if it was asked before.")
-    ] = False,
     receipt: Receipt = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Also draw the answer into this file (.png, .svg, .pdf).")
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(help="Also write the answer with its error bars as CSV.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a question: it is charged, answered, and kept."""
@@ -144,7 +148,8 @@ def ask(
         from sordino.cli.terminal import console_for
         from sordino.session import service
 
-        asked = typed.read(sql, nonnegative=nonnegative, consistent=consistent, fresh=fresh)
+        shown = {"nonnegative": typed.nonnegative, "consistent": typed.consistent}
+        asked, plot, csv = typed.read(sql, fresh=typed.fresh, **shown), typed.plot, typed.csv
         _check_plot(plot)
         if server is not None:
             check_alone(catalog=catalog, who=who, receipt=receipt)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sordino.cli.options import CATALOG, AsJson, Force
+from sordino.cli.options import CATALOG, AsJson, Force, argument, option, takes_records
 from sordino.cli.usage import refusals
 from sordino.errors import CatalogError
 
@@ -25,83 +26,48 @@ if TYPE_CHECKING:
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def init(
-    files: Annotated[
-        list[Path], typer.Argument(help="Parquet, CSV or DuckDB files, one table each.")
-    ],
-    *,
-    unit: Annotated[
-        list[str] | None,
-        typer.Option(help="The column that says whose row it is, or 'row' for rows by themselves."),
-    ] = None,
-    output: Annotated[Path, typer.Option(help="The file to write.")] = CATALOG,
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(help="Public bounds that you know, such as age=0:120; may be repeated."),
-    ] = None,
-    declare_public: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A column whose values you declare public: its bounds or keys are read from the "
-            "data; may be repeated."
-        ),
-    ] = None,
-    guess_types: Annotated[
-        bool, typer.Option("--guess-types", help="Let the types of a CSV file be guessed from it.")
-    ] = False,
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="The encoding of CSV files, such as cp1252; utf-8 without it."),
-    ] = None,
-    nulls: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A word that means a missing value in CSV files, such as 'k. A.'; may be repeated."
-        ),
-    ] = None,
-    date_format: Annotated[
-        str | None,
-        typer.Option(help="How days are written in CSV files, such as %d/%m/%Y."),
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftRequest:
+    """What a catalog is drafted from, and what its owner states already."""
+
+    files: list[Path] = argument("Parquet, CSV or DuckDB files, one table each.")
+    unit: list[str] | None = option(
+        "The column that says whose row it is, or 'row' for rows by themselves.", default=None
+    )
+    output: Path = option("The file to write.", default=CATALOG)
+    bounds: list[str] | None = option(
+        "Public bounds that you know, such as age=0:120; may be repeated.", default=None
+    )
+    declare_public: list[str] | None = option(
+        "A column whose values you declare public: its bounds or keys are read from the data; may "
+        "be repeated.",
+        default=None,
+    )
+    guess_types: bool = option(
+        "Let the types of a CSV file be guessed from it.", "--guess-types", default=False
+    )
+    encoding: str | None = option(
+        "The encoding of CSV files, such as cp1252; utf-8 without it.", default=None
+    )
+    nulls: list[str] | None = option(
+        "A word that means a missing value in CSV files, such as 'k. A.'; may be repeated.",
+        default=None,
+    )
+    date_format: str | None = option(
+        "How days are written in CSV files, such as %d/%m/%Y.", default=None
+    )
+    force: Force = False
+    as_json: AsJson = False
+
+
+@takes_records
+def init(request: DraftRequest) -> None:
     """Draft a sordino.toml from the names and types of columns."""
-    with refusals(as_json=as_json):
-        if unit is not None and len(unit) > 1:
-            raise ValueError(
-                "--unit names one column, for all files that have it; to name another one for some "
-                "of them, leave --unit out and replace TODO in the draft"
-            )
-        write_draft(
-            files,
-            unit=unit[0] if unit else None,
-            output=output,
-            declare_public=declare_public or (),
-            bounds=bounds or (),
-            guess_types=guess_types,
-            encoding=encoding,
-            nulls=nulls or (),
-            date_format=date_format,
-            force=force,
-            as_json=as_json,
-        )
+    with refusals(as_json=request.as_json):
+        write_draft(request)
 
 
-def write_draft(
-    paths: Sequence[Path],
-    *,
-    unit: str | None = None,
-    output: Path = CATALOG,
-    declare_public: Sequence[str] = (),
-    bounds: Sequence[str] = (),
-    guess_types: bool = False,
-    encoding: str | None = None,
-    nulls: Sequence[str] = (),
-    date_format: str | None = None,
-    force: bool = False,
-    as_json: bool = False,
-) -> None:
+def write_draft(request: DraftRequest) -> None:
     """Write a draft of a catalog, and say what to do next; raises CatalogError."""
     from rich.markup import escape  # this and the following load rich and pyarrow
 
@@ -110,23 +76,29 @@ def write_draft(
     from sordino.engine.duckdb.attached import READER
     from sordino.plan.words import several
 
+    output, units = request.output, request.unit or []
+    if len(units) > 1:
+        raise ValueError(
+            "--unit names one column, for all files that have it; to name another one for some "
+            "of them, leave --unit out and replace TODO in the draft"
+        )
     if not output.parent.is_dir():
         raise CatalogError(
             f"there is no folder {str(output.parent)!r} to write {output.name!r} to; make it first"
         )
-    if output.exists() and not force:
+    if output.exists() and not request.force:
         raise CatalogError(f"{str(output)!r} is there already; add --force to write over it")
-    stated: dict[str, object] = {"encoding": encoding, "date_format": date_format}
-    csv = {option: value for option, value in stated.items() if value is not None}
-    if nulls:
-        csv["nulls"] = ("", *nulls)
+    stated: dict[str, object] = {"encoding": request.encoding, "date_format": request.date_format}
+    csv = {name: value for name, value in stated.items() if value is not None}
+    if request.nulls:
+        csv["nulls"] = ("", *request.nulls)
     remarks: list[str] = []
     text = draft(
-        paths,
-        unit=unit,
-        declare_public=declare_public,
-        bounds=dict(_ends(entry) for entry in bounds),
-        guess_types=guess_types,
+        request.files,
+        unit=units[0] if units else None,
+        declare_public=request.declare_public or (),
+        bounds=dict(_ends(entry) for entry in request.bounds or ()),
+        guess_types=request.guess_types,
         csv=csv,
         folder=output.parent,
         reader=READER,
@@ -140,7 +112,7 @@ def write_draft(
             f"{str(output)!r} cannot be written: {said}; name another file, by --output"
         ) from None
     todo = sum("# TODO" in line or "; TODO" in line for line in text.splitlines())
-    if as_json:
+    if request.as_json:
         told = {"wrote": str(output), "todo": todo, "remarks": remarks}
         typer.echo(json.dumps(told, indent=2))
         return

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from time import time
-from typing import TypedDict, Unpack, overload
+from typing import NotRequired, TypedDict, Unpack, overload
 
 from sordino.errors import AnsweredError, BudgetError, LedgerError, UnknownAnalyst
 from sordino.ledger import rules
@@ -49,7 +49,7 @@ class Purchase(TypedDict):
     slack: Fraction
     plan: str
     who: str
-    data: str
+    data: NotRequired[str]
 
 
 class Ledger:
@@ -103,21 +103,13 @@ class Ledger:
                     )
 
     def charge(
-        self,
-        people: str,
-        loss: Loss,
-        *,
-        slack: Fraction,
-        plan: str,
-        who: str,
-        data: str = "",
-        why: str = "",
+        self, people: str, loss: Loss, *, why: str = "", **purchase: Unpack[Purchase]
     ) -> Receipt:
         """Charge a loss and a slack together, durably, or raise BudgetExceeded and charge nothing.
 
         What a loss has of delta itself is added to the slack. ``why`` stands in the entry.
         """
-        wanted = self._wanted(people, loss, slack=slack, plan=plan, who=who, data=data)
+        wanted = self._wanted(people, loss, **purchase)
         return self._charge_anew(plain(people), wanted, None, _text(why))
 
     def obtain(
@@ -155,7 +147,7 @@ class Ledger:
             return self._made(pages, plain(people), wanted, readable)
 
     def _wanted(
-        self, people: str, loss: Loss, *, slack: Fraction, plan: str, who: str, data: str
+        self, people: str, loss: Loss, *, slack: Fraction, plan: str, who: str, data: str = ""
     ) -> Wanted:
         self._terms(people)
         who, plan, data = check_name(who), _text(plan), _text(data)

@@ -23,7 +23,7 @@ from sordino.engine.protocol import Engine, Progress
 from sordino.errors import AnsweredError, SealedError, SordinoError
 from sordino.gate import Visits
 from sordino.ledger.history import left_of
-from sordino.ledger.ledger import Ledger, check_name
+from sordino.ledger.ledger import Ledger, Purchase, check_name
 from sordino.ledger.left import Budgets
 from sordino.numbers.rational import Number
 from sordino.plan.allocate import plan_question
@@ -291,15 +291,8 @@ class Session:
             with flight.turn:
                 return self._answered(plan, options, asked, data, manner)
         self._make_ready(plan)
-        receipt = self._ledger.charge(
-            plan.people,
-            plan.loss,
-            slack=plan.slack,
-            plan=asked,
-            who=self.who,
-            data=data,
-            why=manner.why,
-        )
+        purchase = self._purchase(plan, asked, data)
+        receipt = self._ledger.charge(plan.people, plan.loss, why=manner.why, **purchase)
         return self._carry_out(plan, options, receipt, manner)
 
     def _answered(
@@ -318,19 +311,16 @@ class Session:
         if bought is None or not isinstance(bought, bytes):
             self._make_ready(plan)
         if bought is None:
+            purchase = self._purchase(plan, asked, data)
             bought = self._ledger.obtain(
-                plan.people,
-                plan.loss,
-                slack=plan.slack,
-                plan=asked,
-                who=self.who,
-                data=data,
-                why=manner.why,
-                readable=is_readable,
+                plan.people, plan.loss, why=manner.why, readable=is_readable, **purchase
             )
         if isinstance(bought, bytes):  # by version 1, or another process has just recorded it
             return _again(bought)
         return self._carry_out(plan, options, bought, manner)
+
+    def _purchase(self, plan: Plan, asked: str, data: str) -> Purchase:
+        return Purchase(slack=plan.slack, plan=asked, who=self.who, data=data)
 
     def _bought_first(self, plan: Plan, options: Options, data: str) -> Receipt | bytes | None:
         """Return the answer, or the charge without one, of a ledger that version 1 wrote."""
@@ -341,15 +331,8 @@ class Session:
 
     def _bought(self, plan: Plan, asked: str, data: str) -> Receipt | bytes | None:
         """Return the answer, or the charge without one, of one identity; None if there is none."""
-        return self._ledger.bought(
-            plan.people,
-            plan.loss,
-            slack=plan.slack,
-            plan=asked,
-            who=self.who,
-            data=data,
-            readable=is_readable,
-        )
+        purchase = self._purchase(plan, asked, data)
+        return self._ledger.bought(plan.people, plan.loss, readable=is_readable, **purchase)
 
     def _first_identity(self, plan: Plan, options: Options) -> str | None:
         """Return the identity of version 1, if the ledger had entries when it was first used."""

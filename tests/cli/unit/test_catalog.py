@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -14,10 +15,16 @@ import typer
 from typer.testing import CliRunner
 
 from sordino.catalog.toml import read_catalog
-from sordino.cli.catalog import check_catalog, write_draft
+from sordino.cli import catalog as command
+from sordino.cli.catalog import DraftRequest, check_catalog
 from sordino.cli.main import app
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
+
+
+def write_draft(files: list[Path], **stated: Any) -> None:
+    """Write a draft as `sordino init` does, and let its errors through."""
+    command.write_draft(DraftRequest(files=files, **stated))
 
 
 @pytest.fixture
@@ -32,7 +39,7 @@ def test_a_draft_is_written_and_passes_the_check(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_draft(
-        [visits], unit="id", guess_types=True, bounds=["age=0:110"], declare_public=["disease"]
+        [visits], unit=["id"], guess_types=True, bounds=["age=0:110"], declare_public=["disease"]
     )
     assert "go through its 1 line marked TODO" in capsys.readouterr().out
     made = read_catalog("sordino.toml")
@@ -54,7 +61,7 @@ def test_a_catalog_may_lie_in_another_folder(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("sub").mkdir()
-    write_draft([visits], unit="id", output=Path("sub/my.toml"))
+    write_draft([visits], unit=["id"], output=Path("sub/my.toml"))
     assert "then: sordino check sub/my.toml" in capsys.readouterr().out
     check_catalog(Path("sub/my.toml"))
 
@@ -79,7 +86,7 @@ def test_a_catalog_that_cannot_be_used_leaves_with_1(
 def test_findings_are_told_to_programs_as_json(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_draft([visits], unit="id")
+    write_draft([visits], unit=["id"])
     visits.unlink()
     capsys.readouterr()
     with pytest.raises(typer.Exit):
@@ -104,7 +111,7 @@ def test_a_catalog_that_is_not_there_is_a_wrong_request(
 
 
 def test_the_catalog_may_be_named_as_other_commands_take_it(visits: Path) -> None:
-    write_draft([visits], unit="id", output=Path("my.toml"))
+    write_draft([visits], unit=["id"], output=Path("my.toml"))
     for arguments, code in (
         (["my.toml"], 0),
         (["--catalog", "my.toml"], 0),
@@ -139,7 +146,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_drafted_of_a_database_can_be_opened(
     database: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_draft([database], unit="id", bounds=["age=0:110"])
+    write_draft([database], unit=["id"], bounds=["age=0:110"])
     text = Path("sordino.toml").read_text()
     assert "# The view old is left out" in text
     assert "# older: " in text
@@ -170,7 +177,7 @@ def test_what_opening_refuses_the_check_refuses(
     new: str,
     said: str,
 ) -> None:
-    write_draft([database], unit="id", bounds=["age=0:110"])
+    write_draft([database], unit=["id"], bounds=["age=0:110"])
     path = Path("sordino.toml")
     path.write_text(path.read_text().replace(old, new))
     capsys.readouterr()
@@ -186,7 +193,7 @@ def test_what_opening_refuses_the_check_refuses(
 def test_what_only_opening_sees_is_an_error_of_the_check(
     visits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_draft([visits], unit="id", guess_types=True)
+    write_draft([visits], unit=["id"], guess_types=True)
     path = Path("sordino.toml")
     parent = """
 [tables.more]
@@ -209,7 +216,7 @@ day = "date"
 
 
 def test_the_next_step_names_the_catalog(visits: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_draft([visits], unit="id", output=Path("other.toml"))
+    write_draft([visits], unit=["id"], output=Path("other.toml"))
     check_catalog(Path("other.toml"))
     assert "sordino check other.toml --read" in capsys.readouterr().out
 
@@ -219,7 +226,7 @@ def test_a_ledger_that_cannot_be_written_is_an_error(
     visits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, entry: str
 ) -> None:
     monkeypatch.chdir(visits.parent)
-    write_draft([visits], unit="id")
+    write_draft([visits], unit=["id"])
     path = Path("sordino.toml")
     text = path.read_text("utf-8")
     path.write_text(f'{text}\n[ledger]\n{entry} = "away/books"\n', "utf-8")
@@ -274,7 +281,7 @@ def test_a_database_that_another_program_has_open_is_told_which(visits: Path) ->
     holding = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); input()"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS id")
-    write_draft([path], unit="id")
+    write_draft([path], unit=["id"])
     catalog = read_catalog("sordino.toml")
     with subprocess.Popen(
         [sys.executable, "-c", holding, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -295,7 +302,7 @@ def test_views_that_are_left_out_are_told(visits: Path, capsys: pytest.CaptureFi
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS id")
         connection.execute("CREATE VIEW ones AS SELECT 1 AS id")
-    write_draft([path], unit="id")
+    write_draft([path], unit=["id"])
     assert "note: the view ones is left out" in capsys.readouterr().out
-    write_draft([path], unit="id", force=True, as_json=True)
+    write_draft([path], unit=["id"], force=True, as_json=True)
     assert "the view ones" in json.loads(capsys.readouterr().out)["remarks"][0]

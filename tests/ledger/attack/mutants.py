@@ -316,7 +316,7 @@ COUNTING: dict[str, Mutant] = {
     "every table has a budget of its own": _all(
         mutant(
             Session._answered,
-            "plan.people,\n            plan.loss,",
+            "plan.people, plan.loss,",
             "' '.join(sorted(tables_of(plan, self.catalog))), plan.loss,",
         ),
         mutant(
