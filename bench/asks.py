@@ -42,7 +42,7 @@ _PRICES = count(1)
 def run(console: Console) -> int:
     """Print the tables; return how many figures fall short."""
     with TemporaryDirectory(prefix="sordino-asks-", dir=Path.cwd()) as folder:
-        catalog = _clinic(Path(folder))
+        catalog = clinic(Path(folder))
         pairs = [(_asked(catalog, 1), _asked(catalog, MANY)) for _ in range(ROUNDS)]
         parts = _parts(catalog)
     alone, shared = (median(side) for side in zip(*[(a[0], b[0]) for a, b in pairs], strict=True))
@@ -66,7 +66,9 @@ def run(console: Console) -> int:
     return not reached
 
 
-def _clinic(folder: Path) -> Path:
+def clinic(folder: Path, catalog: str = CATALOG) -> Path:
+    """Write invented visits, and a catalog of them, into a folder; return where the catalog is."""
+    folder.mkdir(exist_ok=True)
     generator = np.random.default_rng(1)
     columns = {
         "person": generator.integers(0, PEOPLE, ROWS),
@@ -76,7 +78,7 @@ def _clinic(folder: Path) -> Path:
     }
     pq.write_table(pa.table(columns), folder / "visits.parquet")
     path = folder / "sordino.toml"
-    path.write_text(CATALOG, "utf-8")
+    path.write_text(catalog, "utf-8")
     return path
 
 

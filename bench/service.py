@@ -22,15 +22,12 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Console
 
 import sordino as so
+from bench.asks import CATALOG, clinic
 from bench.timing import Figures, Verdicts, seconds
 
-ROWS, PEOPLE = 50_000, 10_000
 ROUNDS, OF_EACH = 400, 20
 MOST_ADDED = 5.0  # milliseconds, in the median
 LEAST_A_SECOND = 300.0  # stored answers
@@ -43,7 +40,6 @@ STORED = (
     "SELECT AVG(cost) AS m FROM visits WHERE age >= 65",
 )
 SERVER = '\n[server]\nslot = "off"\nrate = 10000\n'
-CATALOG = Path(__file__).with_name("asks.toml").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +74,7 @@ class Server:
 def run(console: Console) -> int:
     """Print the tables; return how many figures fall short."""
     with TemporaryDirectory(prefix="sordino-service-", dir=Path.cwd()) as name:
-        catalog = _clinic(Path(name) / "served")
+        catalog = clinic(Path(name) / "served", CATALOG + SERVER)
         beside = Path(name) / "direct"
         copytree(catalog.parent, beside)
         with serving(catalog) as server:
@@ -86,21 +82,6 @@ def run(console: Console) -> int:
             missed += _rate(console, server)
             missed += _memory(console, server)
     return missed
-
-
-def _clinic(folder: Path) -> Path:
-    folder.mkdir()
-    generator = np.random.default_rng(1)
-    columns = {
-        "person": generator.integers(0, PEOPLE, ROWS),
-        "age": generator.integers(0, 110, ROWS),
-        "cost": generator.uniform(0, 5000, ROWS),
-        "ward": generator.choice(["north", "south", "east", "west"], ROWS),
-    }
-    pq.write_table(pa.table(columns), folder / "visits.parquet")
-    path = folder / "sordino.toml"
-    path.write_text(CATALOG + SERVER, "utf-8")
-    return path
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sordino.catalog import checks
-from sordino.catalog.checks import PEOPLE, Mistakes, about, reference, resolved
+from sordino.catalog.checks import PEOPLE, SERVING, Mistakes, about, reference, resolved, serving
 from sordino.catalog.csv.options import OPTIONS, csv_file
 from sordino.catalog.model import (
     Analyst,
@@ -31,7 +31,6 @@ from sordino.catalog.model import (
     Table,
 )
 from sordino.catalog.schemas import check_ending, is_data, parquet_schema
-from sordino.catalog.serving import ENTRIES, serving
 from sordino.catalog.values import keys_between, read_type
 from sordino.errors import CatalogError
 from sordino.query.types import Type, Value
@@ -182,7 +181,7 @@ def _log(found: object, folder: Path) -> Log:
 
 def _serving(found: object) -> Serving:
     entries = _section("server", found)
-    _check_entries("server", entries, ENTRIES)
+    _check_entries("server", entries, SERVING)
     return serving(**entries)
 
 

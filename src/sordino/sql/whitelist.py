@@ -533,6 +533,7 @@ def _spaced(name: str) -> str:
     return "".join(f" {c}" if c.isupper() else c for c in name).strip().upper()
 
 
+_BY_UNIT = "write OVER (PARTITION BY unit) alone"
 _CODES: dict[tuple[NodeType, str], tuple[str, str, str]] = {
     (exp.Select, "distinct"): (
         "distinct",
@@ -543,16 +544,8 @@ _CODES: dict[tuple[NodeType, str], tuple[str, str, str]] = {
     (exp.Select, "qualify"): ("window", "QUALIFY is not answered", "use HAVING"),
     (exp.Select, "windows"): ("window", "WINDOW is not answered", "write OVER (PARTITION BY unit)"),
     (exp.Limit, "offset"): ("limit", "OFFSET is not answered", "use LIMIT alone"),
-    (exp.Window, "order"): (
-        "window",
-        "a window has no order here",
-        "write OVER (PARTITION BY unit) alone",
-    ),
-    (exp.Window, "spec"): (
-        "window",
-        "a window has no frame here",
-        "write OVER (PARTITION BY unit) alone",
-    ),
+    (exp.Window, "order"): ("window", "a window has no order here", _BY_UNIT),
+    (exp.Window, "spec"): ("window", "a window has no frame here", _BY_UNIT),
     (exp.Table, "joins"): ("join", "a list of tables is not answered", "use JOIN ... ON"),
     (exp.Column, "db"): ("unknown_column", "a column is table.column here", "leave the rest out"),
     (exp.Group, "all"): ("construct", "GROUP BY ALL is not answered", "list the keys"),

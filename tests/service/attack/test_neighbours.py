@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from sordino.catalog.checks import serving
 from sordino.catalog.model import Catalog
-from sordino.catalog.serving import serving
 from sordino.channel.frames import Reply, Request
 from sordino.keeper.generations import Generation
 from sordino.keeper.keeper import Keeper

@@ -179,7 +179,7 @@ def parquet_door(
     frames: dict[str, Any] = {}
     parts: list[_Part] = []
     for place, (schema, alike) in enumerate(groups.items()):
-        part = _part(connection, table, f"{name}p{place}", alike, schema)
+        part = _Alike(connection, table, f"{name}p{place}", tuple(alike), schema).part()
         for column, entry in zip(table.columns, schema, strict=True):
             is_id = column.name in ids
             if is_id:
@@ -251,54 +251,52 @@ class _Part:
         )
 
 
-def _part(
-    connection: duckdb.DuckDBPyConnection,
-    table: Table,
-    name: str,
-    files: list[str],
-    entries: tuple[_Entry, ...],
-) -> _Part:
-    names = tuple(entry.name for entry in entries)
-    if any(entry.is_careful for entry in entries):
-        return _careful(connection, table, name, files, entries)
-    columns = list(zip(table.columns, names, strict=True))
-    chosen = tuple(f"{quoted(held)} AS {quoted(column.name)}" for column, held in columns)
-    view = select(chosen, scan_of(files))
-    held = _held(connection, view)
-    texts = frozenset(place for place, kind in enumerate(held.values()) if kind == _TEXT)
-    part = _Part(view, held, {}, tuple(files), chosen, names, texts, f"{name}x")
-    if not texts:
-        return part
-    reader = CarefulFiles(connection, table, tuple(files), names, texts=texts)
-    try:
-        connection.register(part.spare, reader)
-        is_alike = _held(connection, part.patched) == held
-    except duckdb.Error:  # a type of Arrow that DuckDB does not take
-        is_alike = False
-    return part if is_alike else _careful(connection, table, name, files, entries)
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Files of one schema, whose declared columns have these entries."""
 
+    connection: duckdb.DuckDBPyConnection
+    table: Table
+    name: str
+    files: tuple[str, ...]
+    entries: tuple[_Entry, ...]
 
-def _careful(
-    connection: duckdb.DuckDBPyConnection,
-    table: Table,
-    name: str,
-    files: list[str],
-    entries: tuple[_Entry, ...],
-) -> _Part:
-    """Return how files are read of which Arrow reads all text, and what DuckDB fails at."""
-    names = tuple(entry.name for entry in entries)
-    places = range(len(entries))
-    reader = CarefulFiles(
-        connection,
-        table,
-        tuple(files),
-        names,
-        texts=frozenset(place for place in places if entries[place].held == _TEXT),
-        careful=frozenset(place for place in places if entries[place].is_careful),
-    )
-    connection.register(name, reader)
-    view = select(_names(table), name)
-    return _Part(view, _held(connection, view), {name: reader}, tuple(files))
+    def part(self) -> _Part:
+        """Return how they are read: by DuckDB, where it reads all that Arrow does, else by both."""
+        if any(entry.is_careful for entry in self.entries):
+            return self._careful()
+        names = self._stored()
+        columns = zip(self.table.columns, names, strict=True)
+        chosen = tuple(f"{quoted(held)} AS {quoted(column.name)}" for column, held in columns)
+        view = select(chosen, scan_of(self.files))
+        held = _held(self.connection, view)
+        texts = frozenset(place for place, kind in enumerate(held.values()) if kind == _TEXT)
+        part = _Part(view, held, {}, self.files, chosen, names, texts, f"{self.name}x")
+        if not texts:
+            return part
+        reader = CarefulFiles(self.connection, self.table, self.files, names, texts=texts)
+        try:
+            self.connection.register(part.spare, reader)
+            is_alike = _held(self.connection, part.patched) == held
+        except duckdb.Error:  # a type of Arrow that DuckDB does not take
+            is_alike = False
+        return part if is_alike else self._careful()
+
+    def _careful(self) -> _Part:
+        """Return how files are read of which Arrow reads all text, and what DuckDB fails at."""
+        placed = list(enumerate(self.entries))
+        texts = frozenset(place for place, entry in placed if entry.held == _TEXT)
+        careful = frozenset(place for place, entry in placed if entry.is_careful)
+        names = self._stored()
+        reader = CarefulFiles(
+            self.connection, self.table, self.files, names, texts=texts, careful=careful
+        )
+        self.connection.register(self.name, reader)
+        view = select(_names(self.table), self.name)
+        return _Part(view, _held(self.connection, view), {self.name: reader}, self.files)
+
+    def _stored(self) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self.entries)
 
 
 def _names(table: Table) -> list[str]:
