@@ -71,7 +71,7 @@ def _chosen(request: _Request) -> tuple[so.PermuteAndFlip, int, str]:
     names = _names(request)
     try:
         with _opened(request.file) as file:
-            found = _scores(file, request, mechanism.terms.sensitivity, set(names))
+            found = _scores(file, request, mechanism.sensitivity, set(names))
     except UnicodeDecodeError:
         raise ValueError(_NOT_UTF8.format("the file", "CSV UTF-8")) from None
     except csv.Error:

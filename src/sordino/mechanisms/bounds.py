@@ -106,14 +106,6 @@ class PrivateBounds(Mechanism):
         )
         fill(self, target=self._reach(self.confidence))
 
-    def _arguments(self) -> dict[str, Any]:
-        given = {"epsilon": self.epsilon, "neighbours": str(self.neighbours)}
-        usual = {"side": "both", "powers": REAL_POWERS, "rows": 1, "confidence": _USUAL}
-        for name, value in usual.items():
-            if getattr(self, name) != value:
-                given[name] = getattr(self, name)
-        return given
-
     @property
     def cells(self) -> int:
         """How many cells the line is divided into."""

@@ -161,16 +161,9 @@ class Gaussian(Additive):
         """The square root of the variance, to show; the noise is made from the variance itself."""
         return math.sqrt(self.variance) if self._asked_sigma is None else float(self._asked_sigma)
 
-    def _arguments(self) -> dict[str, Any]:
-        given = {
-            "sensitivity": self._given,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "rho": self.rho,
-            "sigma": self._asked_sigma,
-            "coordinates": self.coordinates,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+    def _typed(self, name: str) -> Any:
+        own = {"sensitivity": self._given, "sigma": self._asked_sigma}
+        return own[name] if name in own else Additive._typed(self, name)
 
     def _make_sampler(self) -> Sampler:
         return discrete_gaussian(self.noise.variance)

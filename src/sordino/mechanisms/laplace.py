@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from sordino.mechanisms.additive import Additive, NoiseLaw, exponent_for, l1_on_grid
 from sordino.mechanisms.keys.optimal import LaplaceNoise
@@ -103,10 +102,6 @@ class Laplace(Additive):
             _exponent=exponent,
             _sampler=no_sampler,
         )
-
-    def _arguments(self) -> dict[str, Any]:
-        length = self.sensitivity.numerator if self.whole else self.sensitivity
-        return {"sensitivity": length, "epsilon": self.epsilon}
 
     def _make_sampler(self) -> Sampler:
         return discrete_laplace(1 / self.noise.eta)

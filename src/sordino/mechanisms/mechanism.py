@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
+from inspect import signature
 from typing import Any, TypeVar
 
 from sordino.numbers.rational import written, written_real
@@ -12,7 +14,8 @@ from sordino.privacy.loss import Loss, compose
 
 M = TypeVar("M", bound="Mechanism")
 
-_LENGTHS = ("sensitivity", "bound")  # integers for whole values, fractions for real ones
+# Whole numbers for whole values, and fractions for real ones.
+_LENGTHS = ("sensitivity", "spread", "bound")
 
 
 class Mechanism:
@@ -20,9 +23,20 @@ class Mechanism:
 
     __slots__ = ()
 
+    whole: bool  # of those that take lengths
+
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments that make this mechanism, without those that have their default."""
-        raise NotImplementedError
+        usual = {name: known.default for name, known in signature(type(self)).parameters.items()}
+        typed = {name: self._typed(name) for name in usual}
+        return {name: x for name, x in typed.items() if not _is_usual(name, x, usual[name])}
+
+    def _typed(self, name: str) -> Any:
+        """Return an argument as it was typed; the field of its name tells, unless stated here."""
+        value = getattr(self, name)
+        if name in _LENGTHS and self.whole:
+            return value.numerator
+        return str(value) if isinstance(value, StrEnum) else value
 
     def __repr__(self) -> str:
         words = (f"{name}={_shown(name, value)}" for name, value in self._arguments().items())
@@ -30,6 +44,12 @@ class Mechanism:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _make, (type(self), self._arguments())
+
+
+def _is_usual(name: str, value: object, usual: object) -> bool:
+    """Tell whether an argument can be left out: a real length cannot, if the usual one is whole."""
+    real = name in _LENGTHS and isinstance(value, Fraction)
+    return bool(value == usual) and not real
 
 
 def fill(frozen: object, **fields: object) -> None:

@@ -115,14 +115,6 @@ class ProposeTestRelease(Mechanism):
             _sampler=no_sampler,
         )
 
-    def _arguments(self) -> dict[str, Any]:
-        given = {
-            "bound": self.bound.numerator if self.whole else self.bound,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-        }
-        return given if self.share == _HALF else {**given, "share": self.share}
-
     def release(self, value: object, *, distance: Integer) -> Any:
         """Return the value with noise, or None if the noisy distance is below the threshold."""
         if not is_integer(distance) or distance < 0:

@@ -72,7 +72,7 @@ def moved(size: int, top: int, lengths: tuple[int, ...], spread: int) -> Iterato
 
 def plain(mechanism: Any) -> Choice:
     """Enrol a mechanism with terms: three candidates with scores from 0 to 3."""
-    length, spread = int(mechanism.terms.sensitivity), int(mechanism.terms.spread)
+    length, spread = int(mechanism.sensitivity), int(mechanism.spread)
     return Choice(mechanism, by_index, lambda: moved(3, 3, (length,) * 3, spread))
 
 
@@ -95,7 +95,7 @@ def generalised(mechanism: Generalised) -> Choice:
 
 
 def ranked(mechanism: TopK) -> Choice:
-    length, spread = int(mechanism.terms.sensitivity), int(mechanism.terms.spread)
+    length, spread = int(mechanism.sensitivity), int(mechanism.spread)
     return Choice(mechanism, by_tuple, lambda: moved(4, 2, (length,) * 4, spread))
 
 

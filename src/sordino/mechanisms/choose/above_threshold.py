@@ -109,8 +109,8 @@ class AboveThreshold(Mechanism):
         self,
         *,
         threshold: Number,
-        epsilon: Number,
         sensitivity: Number = 1,
+        epsilon: Number,
         positives: Integer = 1,
         monotone: bool = False,
         split: Number | None = None,
@@ -155,19 +155,12 @@ class AboveThreshold(Mechanism):
             _exponent=exponent,
         )
 
-    def _arguments(self) -> dict[str, Any]:
-        threshold, length = self.threshold, self.sensitivity
-        given: dict[str, Any] = {"threshold": threshold.numerator if self.whole else threshold}
-        if not self.whole or length != 1:
-            given["sensitivity"] = length.numerator if self.whole else length
-        given["epsilon"] = self.epsilon
-        if self.positives != 1:
-            given["positives"] = self.positives
-        if self.monotone:
-            given["monotone"] = True
-        if self.split != _best_split(self.positives, self.monotone):
-            given["split"] = self.split
-        return given
+    def _typed(self, name: str) -> Any:
+        if name == "split" and self.split == _best_split(self.positives, self.monotone):
+            return None
+        if name == "threshold" and self.whole:
+            return self.threshold.numerator
+        return Mechanism._typed(self, name)
 
     def start(self) -> AboveThresholdRun:
         """Draw the noise of the threshold and return a run, which costs the loss once."""

@@ -158,7 +158,6 @@ class Exponential(OneChoice):
         Proof: docs/proofs/choosing.md, theorems 1, 2 and 10 (McSherry and Talwar 2007).
     """
 
-    terms: Terms
     normaliser: Literal["constant"] | None
     loss: Loss = field(compare=False)
 
@@ -175,10 +174,13 @@ class Exponential(OneChoice):
             raise ValueError(f"normaliser must be 'constant' or None, got {normaliser!r}")
         if normaliser and (monotone or spread is not None):
             raise ValueError("with a constant normaliser leave monotone and spread out")
-        terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
+        Terms.__init__(
+            self, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread
+        )
         kind = Pure if normaliser else BoundedRange
-        loss = single(kind(epsilon=terms.epsilon))
-        fill(self, terms=terms, normaliser=normaliser, loss=loss)
+        fill(self, normaliser=normaliser, loss=single(kind(epsilon=self.epsilon)))
+        if normaliser:
+            fill(self, rate=self.epsilon / self.sensitivity)
 
     @classmethod
     def for_scores(
@@ -219,17 +221,6 @@ class Exponential(OneChoice):
             epsilon=epsilon,
             spread=_shortest(moves.spread or moves.sensitivity),
         )
-
-    def __repr__(self) -> str:
-        stated = f", normaliser={self.normaliser!r}" if self.normaliser else ""
-        return f"Exponential({self.terms}{stated})"
-
-    @property
-    def rate(self) -> Fraction:
-        """What scores are multiplied with: epsilon / spread, or epsilon / sensitivity."""
-        if self.normaliser:
-            return self.terms.epsilon / self.terms.sensitivity
-        return self.terms.rate
 
     def release(
         self,
@@ -301,7 +292,6 @@ class PermuteAndFlip(OneChoice):
 
     _flips: ClassVar[bool] = True
 
-    terms: Terms
     loss: Loss = field(compare=False)
 
     def __init__(
@@ -312,11 +302,10 @@ class PermuteAndFlip(OneChoice):
         monotone: bool = False,
         spread: Number | None = None,
     ) -> None:
-        terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
-        fill(self, terms=terms, loss=single(Pure(epsilon=terms.epsilon)))
-
-    def __repr__(self) -> str:
-        return f"PermuteAndFlip({self.terms})"
+        Terms.__init__(
+            self, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread
+        )
+        fill(self, loss=single(Pure(epsilon=self.epsilon)))
 
     def release(self, scores: object, *, others: Integer = 0, default_score: Number = 0) -> int:
         """Return the index of a candidate, chosen by the scores.

@@ -369,7 +369,6 @@ class NoisyMax(Choice):
         Proof: docs/proofs/choosing.md, theorem 3, and docs/proofs/sparse-vector.md, theorem 2.
     """
 
-    terms: Terms
     noise: Noise
     loss: Loss = field(compare=False)
     _drawn: Exponential | PermuteAndFlip | MaxNoise = field(compare=False)
@@ -379,20 +378,19 @@ class NoisyMax(Choice):
         *,
         sensitivity: Number,
         epsilon: Number,
-        noise: Noise = "exponential",
         monotone: bool = False,
         spread: Number | None = None,
+        noise: Noise = "exponential",
     ) -> None:
         if noise not in _NOISES:
             raise ValueError(f"noise must be one of {', '.join(_NOISES)}, got {noise!r}")
-        terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
-        loss, drawn = single(Pure(epsilon=terms.epsilon)), _drawn_as(noise, terms)
+        Terms.__init__(
+            self, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread
+        )
+        loss, drawn = single(Pure(epsilon=self.epsilon)), _drawn_as(noise, self)
         if isinstance(drawn, Exponential):
             loss = drawn.loss
-        fill(self, terms=terms, noise=noise, loss=loss, _drawn=drawn)
-
-    def __repr__(self) -> str:
-        return f"NoisyMax({self.terms}, noise={self.noise!r})"
+        fill(self, noise=noise, loss=loss, _drawn=drawn)
 
     def release(self, scores: object) -> int:
         """Return the index of the largest noisy score."""
@@ -448,7 +446,7 @@ class NoisyMax(Choice):
 
         def fits(epsilon: Fraction) -> bool:
             try:
-                noise = _laplace(one.terms, epsilon)
+                noise = _laplace(one, epsilon)
             except ValueError:
                 return False
             found = laplace_gap(
@@ -456,7 +454,7 @@ class NoisyMax(Choice):
             )
             return Fraction(found) <= behind
 
-        near = float(one.terms.spread / behind * question.candidates.bit_length())
+        near = float(one.spread / behind * question.candidates.bit_length())
         return least_double(fits, near=near, high=2.0**500)
 
 

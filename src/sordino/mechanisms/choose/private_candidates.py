@@ -128,16 +128,10 @@ class BestOf(Mechanism):
             _mean=mean,
         )
 
-    def _arguments(self) -> dict[str, Any]:
-        given = {
-            "loss": self.each,
-            "expected_runs": self._mean,
-            "gamma": self.gamma,
-            "distribution": None if self.distribution == "geometric" else self.distribution,
-            "eta": self.eta if self.distribution == "negative_binomial" else None,
-            "delta": self.delta,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+    def _typed(self, name: str) -> Any:
+        if name == "eta" and self.distribution != "negative_binomial":
+            return None
+        return getattr(self, {"loss": "each", "expected_runs": "_mean"}.get(name, name))
 
     def release(
         self, run: Callable[[], Any], score: Callable[[Any], Any] | None = None

@@ -7,12 +7,13 @@ import math
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.choose.scores import Scores, best_of_array, read_flag
-from sordino.mechanisms.mechanism import fill
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
 from sordino.numbers.rational import (
     Integer,
@@ -25,8 +26,6 @@ from sordino.numbers.rational import (
     positive_whole,
     reading,
     up_as_printed,
-    written,
-    written_real,
 )
 from sordino.privacy.loss import Loss
 from sordino.privacy.search import least_double
@@ -40,8 +39,19 @@ _NODES, _PANELS = 32, 64
 _NEVER = Fraction(10_000)  # exp of minus this is 0 as a double
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Terms:
+def rate_of(price: Fraction, spread: Fraction, sensitivity: Fraction) -> Fraction:
+    """Return what scores are multiplied with, unless it is too small or too large to be drawn."""
+    rate = price / spread
+    if not _SMALLEST_RATE <= rate <= _LARGEST_RATE:
+        side = "small" if rate < 1 else "large"
+        raise ValueError(
+            f"epsilon is too {side} for a sensitivity of {brief(sensitivity)}, got {brief(price)}"
+        )
+    return rate
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Terms(Mechanism):
     """How far one unit moves the scores, and the epsilon of one choice.
 
     ``spread`` is how much more one score can move than another: twice the sensitivity, or the
@@ -83,12 +93,7 @@ class Terms:
                 f"spread must be at most twice the sensitivity, which is {brief(2 * length)}, "
                 f"got {brief(wide)}"
             )
-        rate = price / wide
-        if not _SMALLEST_RATE <= rate <= _LARGEST_RATE:
-            side = "small" if rate < _SMALLEST_RATE else "large"
-            raise ValueError(
-                f"epsilon is too {side} for a sensitivity of {brief(length)}, got {brief(price)}"
-            )
+        rate = rate_of(price, wide, length)
         fill(self, sensitivity=length, epsilon=price, spread=wide, whole=whole, rate=rate)
 
     @property
@@ -96,49 +101,18 @@ class Terms:
         """Whether the spread is that of scores that all move the same way."""
         return self.spread == self.sensitivity
 
-    def __str__(self) -> str:
-        """The arguments as a user would type them, without those that have their default."""
-        number = written if self.whole else written_real
-        text = f"sensitivity={number(self.sensitivity)}, epsilon={written(self.epsilon)}"
-        if self.monotone:
-            return f"{text}, monotone=True"
-        if self.spread != 2 * self.sensitivity:
-            return f"{text}, spread={number(self.spread)}"
-        return text
+    def _typed(self, name: str) -> Any:
+        if name == "spread" and (self.monotone or self.spread == 2 * self.sensitivity):
+            return None
+        return Mechanism._typed(self, name)
 
 
-class Choice:
-    """A mechanism that chooses by scores, with what its terms say."""
+class Choice(Terms):
+    """A mechanism that chooses by scores, on its terms."""
 
     __slots__ = ()
 
-    terms: Terms
     loss: Loss
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The price of one release."""
-        return self.terms.epsilon
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far one unit can move any score."""
-        return self.terms.sensitivity
-
-    @property
-    def spread(self) -> Fraction:
-        """How much more one unit can move one score than another."""
-        return self.terms.spread
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the spread is that of scores that all move the same way."""
-        return self.terms.monotone
-
-    @property
-    def rate(self) -> Fraction:
-        """What scores are multiplied with, one over the scale of the noise: epsilon / spread."""
-        return self.terms.rate
 
 
 @dataclass(frozen=True, slots=True)

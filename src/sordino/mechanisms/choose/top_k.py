@@ -15,14 +15,13 @@ import numpy.typing as npt
 
 from sordino.mechanisms.choose.candidates import Stream, read_slate, score_block
 from sordino.mechanisms.choose.scores import read_flag
-from sordino.mechanisms.choose.terms import Choice, Terms
-from sordino.mechanisms.mechanism import fill
+from sordino.mechanisms.choose.terms import Choice, Terms, rate_of
+from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
 from sordino.numbers.rational import (
     LARGEST_BITS,
     Integer,
     Number,
-    brief,
     confidence_level,
     covering,
     is_integer,
@@ -30,8 +29,6 @@ from sordino.numbers.rational import (
     positive_whole,
     probability_or_zero,
     reading,
-    written,
-    written_real,
 )
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.fit import calibrate
@@ -51,11 +48,10 @@ _SPREADS: dict[tuple[str, str], int] = {
     ("replace_one", "one"): 3,
     ("replace_one", "many"): 4,
 }
-_SMALLEST_RATE, _LARGEST_RATE = Fraction(1, 1 << 256), Fraction(1 << 256)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class JointTopK:
+class JointTopK(Mechanism):
     """The k candidates with the most votes, in order, drawn all at once.
 
     A tuple of k different candidates is chosen with a probability that falls exponentially with its
@@ -91,7 +87,7 @@ class JointTopK:
     spread: Fraction = field(compare=False)
     rate: Fraction = field(compare=False)
     loss: Loss = field(compare=False)
-    _whole: bool = field(compare=False)
+    whole: bool = field(compare=False)
 
     def __init__(
         self,
@@ -108,12 +104,6 @@ class JointTopK:
         if votes not in get_args(Votes):
             raise ValueError("votes must be 'one' or 'many': how many counts one unit can raise")
         spread = _SPREADS[neighbours, votes] * length
-        rate = price / spread
-        if not _SMALLEST_RATE <= rate <= _LARGEST_RATE:
-            side = "small" if rate < 1 else "large"
-            raise ValueError(
-                f"epsilon is too {side} for a sensitivity of {brief(length)}, got {brief(price)}"
-            )
         fill(
             self,
             k=positive_whole("k", k),
@@ -122,19 +112,10 @@ class JointTopK:
             votes=votes,
             sensitivity=length,
             spread=spread,
-            rate=rate,
+            rate=rate_of(price, spread, length),
             loss=single(BoundedRange(epsilon=price)).under(neighbours),
-            _whole=is_integer(sensitivity),
+            whole=is_integer(sensitivity),
         )
-
-    def __repr__(self) -> str:
-        text = f"k={self.k}, epsilon={written(self.epsilon)}, neighbours={self.neighbours!r}"
-        if self.votes != "one":
-            text += f", votes={self.votes!r}"
-        if self.sensitivity != 1:
-            number = written if self._whole else written_real
-            text += f", sensitivity={number(self.sensitivity)}"
-        return f"JointTopK({text})"
 
     def release(self, scores: object) -> list[int]:
         """Return the indices of k different candidates, best first."""
@@ -254,7 +235,6 @@ class TopK(Choice):
     """
 
     k: int
-    terms: Terms
     delta: Fraction
     step: Fraction = field(compare=False)
     loss: Loss = field(compare=False)
@@ -265,25 +245,18 @@ class TopK(Choice):
         k: Integer,
         sensitivity: Number,
         epsilon: Number,
-        delta: Number = 0,
         monotone: bool = False,
         spread: Number | None = None,
+        delta: Number = 0,
     ) -> None:
         many = positive_whole("k", k)
-        terms = Terms(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread)
+        Terms.__init__(
+            self, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread
+        )
         slack = probability_or_zero("delta", delta)
-        step = _largest_step(many, terms.epsilon, slack)
+        step = _largest_step(many, self.epsilon, slack)
         loss = many * single(BoundedRange(epsilon=step))
-        fill(self, k=many, terms=terms, delta=slack, step=step, loss=loss)
-
-    def __repr__(self) -> str:
-        slack = f", delta={written(self.delta)}" if self.delta else ""
-        return f"TopK(k={self.k}, {self.terms}{slack})"
-
-    @property
-    def rate(self) -> Fraction:
-        """What scores are multiplied with: step / spread."""
-        return self.step / self.terms.spread
+        fill(self, k=many, delta=slack, step=step, rate=step / self.spread, loss=loss)
 
     def release(self, scores: object) -> list[int]:
         """Return the indices of k different candidates, best first."""

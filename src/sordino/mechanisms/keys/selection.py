@@ -171,9 +171,9 @@ class KeySelection(Mechanism):
         *,
         epsilon: Number,
         delta: Number,
-        neighbours: str,
         groups: Integer = 1,
         method: Method = "optimal",
+        neighbours: str,
     ) -> None:
         price, slack = positive("epsilon", epsilon), probability("delta", delta)
         relation, most = read_neighbours(neighbours), positive_whole("groups", groups)
@@ -200,16 +200,6 @@ class KeySelection(Mechanism):
             noise=noise,
             _rule=rule,
         )
-
-    def _arguments(self) -> dict[str, Any]:
-        given = {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "groups": None if self.groups == 1 else self.groups,
-            "method": None if self.method == "optimal" else self.method,
-            "neighbours": str(self.neighbours),
-        }
-        return {name: value for name, value in given.items() if value is not None}
 
     def release(self, counts: object) -> Any:
         """Decide for each key, given by how many units have it, whether it is kept.

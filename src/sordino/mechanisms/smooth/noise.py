@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, pi, round_up
@@ -67,9 +67,6 @@ class Noise(Mechanism):
     def cumulative(self, z: Ball) -> Ball:
         """Return the probability of a number below z."""
         raise NotImplementedError
-
-    def _arguments(self) -> dict[str, Any]:
-        return {}
 
     def _check_delta(self, delta: Fraction) -> None:
         if delta:
@@ -297,9 +294,6 @@ class LomaxNoise(Noise):
         read = None if shape is None else positive("shape", shape)
         fill(self, shape=read)
 
-    def _arguments(self) -> dict[str, Any]:
-        return {"shape": self.shape}
-
     def fitted(self, *, epsilon: Fraction, delta: Fraction, beta: Fraction | None) -> Fitted:
         """Choose beta and the shape."""
         self._check_delta(delta)
@@ -372,9 +366,6 @@ class PowerNoise(Noise):
             rule = "gamma must be from 1.01 to 1000; from 1 down the density has no sum"
             raise ValueError(f"{rule}, got {brief(read)}")
         fill(self, gamma=read)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"gamma": self.gamma}
 
     @property
     def _stretch(self) -> Fraction:
@@ -455,9 +446,6 @@ class StudentNoise(Noise):
         if read > _MOST_DEGREES:
             raise ValueError(f"degrees must be at most {_MOST_DEGREES}")
         fill(self, degrees=read)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"degrees": self.degrees}
 
     def _usual_beta(self, target: Target) -> Fraction:
         return target.epsilon / (2 * self.degrees)

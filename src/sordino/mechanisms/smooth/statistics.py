@@ -143,19 +143,6 @@ class Smooth(Mechanism):
             loss=single(leaf).under("replace_one"),
         )
 
-    def _arguments(self) -> dict[str, Any]:
-        given = {
-            "noise": self.noise,
-            "epsilon": self.epsilon,
-            "delta": self.delta or None,
-            "beta": self.beta,
-            "calibration": None if self.calibration == "exact" else self.calibration,
-            "step": self.step,
-            "floor": self.floor,
-            "bounds": self.bounds,
-        }
-        return {name: value for name, value in given.items() if value is not None}
-
     def release(self, value: object, smooth_bound: object) -> float:
         """Return the value with fresh noise, on the grid, as a double.
 

@@ -57,7 +57,7 @@ def test_only_integers_promise_whole_scores() -> None:
 def test_what_is_written_reads_back(spelled: dict[str, Any]) -> None:
     terms = Terms(**spelled)
     names = {"Terms": Terms, "Fraction": Fraction}
-    assert eval(f"Terms({terms})", names) == terms  # noqa: S307 - the text is ours
+    assert eval(repr(terms), names) == terms  # noqa: S307 - the text is ours
     assert pickle.loads(pickle.dumps(terms)) == copy.deepcopy(terms) == terms  # noqa: S301
     assert len({terms, Terms(**spelled)}) == 1
 
