@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sordino.privacy.band import OUTSIDE, Row, Spectrum, Tilted
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf
 
 _ON_THE_GRID = 1e-9  # steps; a bound this close to a grid point is taken to be on it
@@ -21,7 +22,6 @@ NUDGE = 1e-13
 _FARTHEST = 690.0  # exp of a larger loss is no double
 
 _PASSES = 8  # over whole arrays, before a hull is walked point by point
-_OUTSIDE = 42.0  # the window leaves out exp(-42) of the tilted mass at either end
 _UNIT = 2.0**-53
 _ROUNDING = 8 * _UNIT  # of one butterfly of an FFT, generously
 _POWER = 32 * _UNIT  # of a power of a complex number, for each unit of its exponent
@@ -36,8 +36,6 @@ _RARE_FACTORS = (3.0, 8.0, 20.0, 50.0)  # in inverse sizes of the largest loss, 
 _FAR = 5.0  # deviations of the sum: a single loss that is larger is rare
 _ROWS = 512
 _WORKERS = 2  # threads of a transform of many rows
-Row = tuple[int, Floats]  # the place of the first mass, and the masses
-Spectrum = npt.NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +270,11 @@ class Composed:
     relative: float
 
     @property
+    def size(self) -> int:
+        """How many losses the window has."""
+        return self.mass.size
+
+    @property
     def losses(self) -> Floats:
         """The losses that the masses belong to."""
         return np.arange(self.first, self.first + self.mass.size, dtype=np.float64) * self.step
@@ -347,28 +350,38 @@ def window_points(cumulants: Cumulants, tilt: float, step: float) -> float:
     return (high - low) / step
 
 
-def convolve(
-    parts: Sequence[Masses],
-    times: Sequence[int],
-    cumulants: Cumulants,
-    *,
-    tilt: float,
-) -> Composed:
-    """Compose masses on one grid.
+def tilted(
+    parts: Sequence[Masses], times: Sequence[int], cumulants: Cumulants, *, tilt: float
+) -> Tilted:
+    """Return the parts with their losses weighted by exp(tilt * loss), ready to be composed."""
+    step = parts[0].step
+    logs = cumulants.logs(tilt)
+    log_scale = float(logs @ np.asarray(times, dtype=np.float64))
+    low, high = _window(cumulants, tilt, log_scale, step)
+    masses = np.split(cumulants.tilted(tilt, logs), cumulants.starts[1:])
+    return Tilted(
+        step=step,
+        tilt=tilt,
+        log_scale=log_scale,
+        first=math.floor(low / step),
+        last=math.ceil(high / step),
+        rows=[(part.first, mass) for part, mass in zip(parts, masses, strict=True)],
+        times=list(times),
+        infinity=unbounded(parts, times),
+        relative=8 * _UNIT * (tilt * cumulants.largest + _LOGS * sum(times) + abs(log_scale)),
+    )
+
+
+def convolve(whole: Tilted) -> Composed:
+    """Compose tilted parts on their window.
 
     Guarantee: none by itself; ``Pld`` says what the result bounds.
     """
     from scipy import fft  # takes 0.3 s to load, which only accounting should pay
 
-    step = parts[0].step
-    logs = cumulants.logs(tilt)
-    log_scale = float(logs @ np.asarray(times, dtype=np.float64))
-    low, high = _window(cumulants, tilt, log_scale, step)
-    start, stop = math.floor(low / step), math.ceil(high / step)
-    size = fft.next_fast_len(stop - start + 1, real=True)
-    tilted = np.split(cumulants.tilted(tilt, logs), cumulants.starts[1:])
-    rows: list[Row] = [(part.first, mass) for part, mass in zip(parts, tilted, strict=True)]
-    trimmed, powers = 0.0, list(times)
+    step, tilt, rows, times = whole.step, whole.tilt, whole.rows, whole.times
+    size = fft.next_fast_len(whole.last - whole.first + 1, real=True)
+    trimmed, powers = 0.0, times
     if len(rows) > _DIRECT:
         repeated = [_repeat(row, n) for row, n in zip(rows, times, strict=True)]
         rows, trimmed = _join([row for row, _ in repeated])
@@ -377,16 +390,17 @@ def convolve(
     product = _Product(size)
     for row, n in zip(rows, powers, strict=True):
         product.multiply(row, n)
-    mass, most, root = product.masses(start)
+    mass, most, root = product.masses(whole.first)
     weight = math.exp(-tilt * math.log1p(1 / tilt) - math.log1p(tilt))  # the largest there is
     counted = min(float(size) * weight, weight + 1 / (step * tilt * (tilt + 1)))
     squares = min(
         float(size) * weight**2, weight**2 + 1 / (2 * step * tilt * (tilt + 1) * (2 * tilt + 1))
     )
     error = min(most * counted, root * math.sqrt(squares))
-    error += (2 * math.exp(-_OUTSIDE) + trimmed) * weight
-    relative = 8 * _UNIT * (tilt * cumulants.largest + _LOGS * sum(times) + abs(log_scale))
-    return Composed(step, start, mass, tilt, log_scale, unbounded(parts, times), error, relative)
+    error += (2 * math.exp(-OUTSIDE) + trimmed) * weight
+    return Composed(
+        step, whole.first, mass, tilt, whole.log_scale, whole.infinity, error, whole.relative
+    )
 
 
 class _Product:
@@ -494,8 +508,8 @@ def _window(
     if cumulants.longest > _FAR * width:
         aways |= {factor / cumulants.longest for factor in _RARE_FACTORS}
     for away in aways:
-        high = min(high, (cumulants.total(tilt + away) - log_scale + _OUTSIDE) / away)
-        low = max(low, (log_scale - cumulants.total(tilt - away) - _OUTSIDE) / away)
+        high = min(high, (cumulants.total(tilt + away) - log_scale + OUTSIDE) / away)
+        low = max(low, (log_scale - cumulants.total(tilt - away) - OUTSIDE) / away)
     bottom, top = cumulants.range
     return max(low, bottom - step), min(high, top + step)
 

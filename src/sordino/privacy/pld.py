@@ -29,12 +29,14 @@ from sordino.numbers.rational import (
     up,
     up_as_printed,
 )
-from sordino.privacy.convolve import NUDGE, Composed, convolve, unbounded, window_points
+from sordino.privacy.band import Band, band
+from sordino.privacy.convolve import NUDGE, Composed, convolve, tilted, unbounded, window_points
 from sordino.privacy.gaussian import ContinuousGaussian, is_far
 from sordino.privacy.grids import MOST_WINDOW, Aim, Grid, Grids, Part, best_tilt, weak_tilt
 from sordino.privacy.leaf import PROFILE_ERROR, Floats, Leaf, crossing
 from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.repeated import Failures
+from sordino.privacy.search import least
 
 X = TypeVar("X", float, Floats)
 
@@ -325,7 +327,8 @@ def _settled(
     """Return the epsilon of a grid, with other tilts as long as rounding hides too much."""
     best, chosen, tilt = 0.0 if lower else math.inf, grid.tilt, grid.tilt
     for _ in range(tries):
-        composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=tilt)
+        whole = tilted(grid.masses, grid.times, grid.cumulants, tilt=tilt)
+        composed = band(whole) or convolve(whole)
         epsilon, well = _crossing(composed, grids.uses, delta, lower)
         if epsilon > best if lower else epsilon < best:
             best, chosen = epsilon, tilt
@@ -342,44 +345,38 @@ def _settled(
     return best, grid.tilted(chosen)
 
 
-def _crossing(composed: Composed, uses: int, delta: float, lower: bool) -> tuple[float, bool]:
+def _crossing(
+    composed: Composed | Band, uses: int, delta: float, lower: bool
+) -> tuple[float, bool]:
     """Return the epsilon of a delta, and whether another tilt would hardly do better.
 
     Delta falls from one loss of the grid to the next as a straight line in exp(epsilon), to which
     an error is added that grows with the tilt; a place between the two is guessed, moved to the
     safe side until the bound holds there, and tried.
     """
-    gain = _gains(composed)
-    scale = np.exp(np.minimum(composed.log_scale - composed.tilt * composed.losses, _LARGEST_LOG))
-    if lower:
-        above = np.flatnonzero(_low_delta(composed, gain, 0.0, scale) >= delta)
-        place = int(above[-1]) + 1 if above.size else 0
+    if isinstance(composed, Band):
+        found = _faded_place(composed, uses, delta, lower)
     else:
-        scale = np.maximum(scale, _SMALLEST_SCALE)  # one that is no double is raised to one
-        error = composed.error
-        below = np.flatnonzero(_high_delta(composed, gain, error, scale, uses) <= delta)
-        place = int(below[0]) if below.size else gain.size
-    if place == gain.size:
-        last = float(composed.losses[-1])
+        found = _place(composed, uses, delta, lower)
+    if found is None:
+        last = (composed.first + composed.size - 1) * composed.step
         return (max(last, 0.0) if lower else math.inf), composed.infinity > delta
-    start, level = float(composed.losses[place]), float(gain[place])
-    falling = np.exp(-(composed.tilt + 1) * composed.step * np.arange(gain.size - place))
-    slope = float(composed.mass[place:] @ falling)
+    place, level, slope = found
+    start = (composed.first + place) * composed.step
+    scale = _scale(composed, start) if lower else max(_scale(composed, start), _SMALLEST_SCALE)
     most = composed.step if place else 0.0
 
     def fits(back: float) -> bool:
         here = level - slope * math.expm1(-back)
         error = composed.error * math.exp(min(composed.tilt * back, _LARGEST_LOG))
         if lower:
-            return bool(_low_delta(composed, here, error, scale[place]) >= delta)
-        return bool(_high_delta(composed, here, error, scale[place], uses) <= delta)
+            return bool(_low_delta(composed, here, error, scale) >= delta)
+        return bool(_high_delta(composed, here, error, scale, uses) <= delta)
 
     guess = 0.0
     for _ in range(_GUESSES):
         error = composed.error * math.exp(min(composed.tilt * guess, _LARGEST_LOG))
-        wanted = (
-            _wanted(composed, delta, error, float(scale[place]), uses=uses, lower=lower) - level
-        )
+        wanted = _wanted(composed, delta, error, scale, uses=uses, lower=lower) - level
         share = min(wanted / slope, _ALL) if slope > 0 and wanted > 0 else 0.0
         guess = min(-math.log1p(-share), most)
     moved = (1 + _MOVES) if lower else (1 - _MOVES)
@@ -391,6 +388,47 @@ def _crossing(composed: Composed, uses: int, delta: float, lower: bool) -> tuple
     hidden = composed.error * _scale(composed, epsilon)
     well = hidden <= _HIDDEN * delta and (place > 0 or start <= 0)
     return max(epsilon * (1 - 2 * NUDGE if lower else 1 + 2 * NUDGE), 0.0), well
+
+
+def _place(
+    composed: Composed, uses: int, delta: float, lower: bool
+) -> tuple[int, float, float] | None:
+    """Return the place before which delta is reached, the gain there, and how it grows."""
+    gain = _gains(composed)
+    scale = np.exp(np.minimum(composed.log_scale - composed.tilt * composed.losses, _LARGEST_LOG))
+    if lower:
+        above = np.flatnonzero(_low_delta(composed, gain, 0.0, scale) >= delta)
+        place = int(above[-1]) + 1 if above.size else 0
+    else:
+        scale = np.maximum(scale, _SMALLEST_SCALE)  # one that is no double is raised to one
+        below = np.flatnonzero(_high_delta(composed, gain, composed.error, scale, uses) <= delta)
+        place = int(below[0]) if below.size else gain.size
+    if place == gain.size:
+        return None
+    falling = np.exp(-(composed.tilt + 1) * composed.step * np.arange(gain.size - place))
+    return place, float(gain[place]), float(composed.mass[place:] @ falling)
+
+
+def _faded_place(
+    composed: Band, uses: int, delta: float, lower: bool
+) -> tuple[int, float, float] | None:
+    """Return the same, by halving the window: every place that is tried is certain by itself."""
+
+    def is_behind(place: int) -> bool:
+        gain, scale = level(place), _scale(composed, (composed.first + place) * step)
+        if lower:
+            return _low_delta(composed, gain, composed.error, scale) < delta
+        scale = max(scale, _SMALLEST_SCALE)
+        return _high_delta(composed, gain, composed.error, scale, uses) <= delta
+
+    def level(place: int) -> float:
+        return max(composed.gain(place), 0.0)
+
+    step = composed.step
+    if not is_behind(composed.size - 1):
+        return None
+    place = least(is_behind, 0, composed.size - 1)
+    return place, level(place), max(composed.slope(place), 0.0)
 
 
 def _delta_at(
@@ -415,7 +453,7 @@ def _delta_at(
     if epsilon >= grid.top:  # nothing but unbounded losses is beyond
         found = unbounded(grid.masses, grid.times)
         return found * (1 - 1e-12) if lower else min(found * _margin(_uses(rest)), 1.0)
-    composed = convolve(grid.masses, grid.times, grid.cumulants, tilt=grid.tilt)
+    composed = convolve(tilted(grid.masses, grid.times, grid.cumulants, tilt=grid.tilt))
     ahead = composed.losses - epsilon
     use = ahead > 0
     gain = composed.mass[use] * np.exp(-composed.tilt * ahead[use]) * -np.expm1(-ahead[use])
@@ -448,7 +486,7 @@ def _close_below(grids: Grids, over: Grid, aim: Aim) -> Grid:
     return grid
 
 
-def _scale(composed: Composed, epsilon: float) -> float:
+def _scale(composed: Composed | Band, epsilon: float) -> float:
     return math.exp(min(composed.log_scale - composed.tilt * epsilon, _LARGEST_LOG))
 
 
@@ -462,13 +500,13 @@ def _gains(composed: Composed) -> Floats:
     return _sums(ahead * (-math.exp(-tilt * step) * math.expm1(-step)), (tilt + 1) * step)
 
 
-def _high_delta(composed: Composed, gain: X, error: float, scale: X, uses: int) -> X:
+def _high_delta(composed: Composed | Band, gain: X, error: float, scale: X, uses: int) -> X:
     finite = (gain * (1 + _SUMS) + error) * (1 + 2 * composed.relative) * scale
     return (finite + composed.infinity) * _margin(uses)
 
 
 def _wanted(
-    composed: Composed, delta: float, error: float, scale: float, *, uses: int, lower: bool
+    composed: Composed | Band, delta: float, error: float, scale: float, *, uses: int, lower: bool
 ) -> float:
     """Return the gain that makes one of these two bounds equal to delta."""
     scale = max(scale, _SMALLEST_SCALE)
@@ -479,7 +517,7 @@ def _wanted(
     return (finite / scale / (1 + 2 * composed.relative) - error) / (1 + _SUMS)
 
 
-def _low_delta(composed: Composed, gain: X, error: float, scale: X) -> X:
+def _low_delta(composed: Composed | Band, gain: X, error: float, scale: X) -> X:
     """The points were lowered by the errors of profiles before; nothing but rounding is left."""
     finite = (gain * ((1 - _SUMS) * (1 - composed.relative)) - error) * scale
     return (finite + composed.infinity) * (1 - 1e-12)
