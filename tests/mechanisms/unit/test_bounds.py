@@ -30,12 +30,19 @@ def law(m: PrivateBounds, counts: Any) -> list[Any]:
 
 
 def largest_loss(m: PrivateBounds, pairs: list[tuple[Any, Any]]) -> Any:
-    found = mpmath.mpf(0)
-    for one, other in pairs:
-        for side in (1, -1):
-            p, q = law(m, cell_counts(one)[::side]), law(m, cell_counts(other)[::side])
-            found = max(found, *(abs(mpmath.log(a / b)) for a, b in zip(p, q, strict=True)))
-    return found
+    """The same counts come about in many ways, and have one law."""
+    counted = {data: cell_counts(data) for data in itertools.chain(*pairs)}
+    laws = {tuple(n[::side]): law(m, n[::side]) for n in counted.values() for side in (1, -1)}
+    moves = {
+        (tuple(counted[one][::side]), tuple(counted[other][::side]))
+        for one, other in pairs
+        for side in (1, -1)
+    }
+    return max(
+        abs(mpmath.log(a / b))
+        for one, other in moves
+        for a, b in zip(laws[one], laws[other], strict=True)
+    )
 
 
 def pairs(relation: str, rows: int) -> list[tuple[Any, Any]]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import mpmath
 import pytest
@@ -16,11 +17,19 @@ def loss(total: float | str, shift: int) -> DiscreteLaplace:
 def summed(one: DiscreteLaplace, epsilon: float) -> mpmath.mpf:
     """The profile from the probabilities, term by term."""
     with mpmath.workdps(40):
-        q = mpmath.exp(-mpmath.mpf(one.eta.numerator) / one.eta.denominator)
-        factor = mpmath.exp(mpmath.mpf(str(epsilon)))
+        powers = powers_of(one.eta)
+        q, factor = powers[1], mpmath.exp(mpmath.mpf(str(epsilon)))
         reach = int(100 / -mpmath.log(q)) + one.shift
-        pairs = ((q ** abs(y - one.shift), q ** abs(y)) for y in range(-reach, reach + 1))
+        pairs = ((powers[abs(y - one.shift)], powers[abs(y)]) for y in range(-reach, reach + 1))
         return (1 - q) / (1 + q) * mpmath.fsum(max(p - factor * r, 0) for p, r in pairs)
+
+
+@lru_cache(maxsize=1)
+def powers_of(eta: Fraction) -> list[mpmath.mpf]:
+    """All powers of the ratio of two neighbouring probabilities that a sum may want."""
+    with mpmath.workdps(40):
+        q = mpmath.exp(-mpmath.mpf(eta.numerator) / eta.denominator)
+        return [q**k for k in range(int(100 / -mpmath.log(q)) + 2 * 8 + 1)]
 
 
 @pytest.mark.parametrize(
