@@ -87,7 +87,8 @@ def test_every_call_has_an_example_that_works(tmp_path: Path) -> None:
 def test_the_limits_are_those_of_the_code() -> None:
     text, limits = PAGE.read_text("utf-8"), Limits()
     for shown in (
-        f"| body of a request | {limits.body:,} bytes",
+        f"| body of a request | {limits.body:,} bytes; with a catalog {limits.catalog:,} bytes, "
+        f"and {limits.catalogs_at_once} of them at once: others wait {limits.catalog_waits:g} s",
         f"| headers | {limits.header:,} bytes in all, and {limits.headers_in:g} seconds",
         f"| body | {limits.body_in:g} seconds",
         f"| idle connection | {limits.idle} seconds |",

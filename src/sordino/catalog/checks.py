@@ -214,7 +214,7 @@ class Mistakes:
     """What is wrong, in the order in which it was seen."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._texts: dict[str, None] = {}  # each once
 
     @contextmanager
     def caught(self, place: str = "") -> Iterator[None]:
@@ -226,8 +226,7 @@ class Mistakes:
             else:
                 yield
         except CatalogError as error:
-            if str(error) not in self._texts:
-                self._texts.append(str(error))
+            self._texts[str(error)] = None
 
     def __len__(self) -> int:
         return len(self._texts)

@@ -36,6 +36,10 @@ from sordino.errors import CatalogError
 from sordino.query.types import Type, Value
 
 _LINE = re.compile(r"at line (\d+)")
+_MOST_PARTS = 100
+# A key of many parts, a.b.c, takes the library time that grows with their square.
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_MANY_PARTS = re.compile(rf"(?<![\w.-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_MOST_PARTS}}}")
 _FRACTION = re.compile(r"=\s*([+-]?\d+),(\d+)\s*(?:#|$)")
 _FILE = ("budget", "ledger", "log", "server", "analysts", "tables")
 _BUDGET = ("epsilon", "delta", "rho", "currency", "question")
@@ -82,6 +86,8 @@ def read_all(path: str | Path) -> Reading:
     path = Path(path)
     try:
         text = path.read_bytes().decode("utf-8")
+        if _MANY_PARTS.search(text):
+            raise CatalogError(f"{path.name} has a key of more than {_MOST_PARTS} parts")
         found = tomllib.loads(text, parse_float=Decimal)
     except FileNotFoundError:
         raise CatalogError(
@@ -92,6 +98,8 @@ def read_all(path: str | Path) -> Reading:
     except UnicodeDecodeError:
         _check_no_data(path)
         raise CatalogError(f"{path.name} must be text in UTF-8") from None
+    except RecursionError:
+        raise CatalogError(f"{path.name} has lists or tables that are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         _check_no_data(path)
         said = str(error)

@@ -16,6 +16,8 @@ from sordino.channel.messages import Body, Role, Scope
 
 Method = Literal["GET", "POST", "DELETE"]
 
+LONGEST_BODY, LONGEST_CATALOG = 64 * 1024, 1024 * 1024  # bytes of a body, as it is sent
+
 ALL: frozenset[Role] = frozenset(get_args(Role))
 _ANALYSTS: frozenset[Role] = frozenset({"analyst", "owner"})
 _READERS: frozenset[Role] = frozenset({"analyst", "approver", "owner", "auditor"})
@@ -38,6 +40,12 @@ class Call:
     body: type[Body] | None = None
     query: Mapping[str, str] = field(default_factory=dict)  # what each means
     statuses: tuple[int, ...] = (200,)
+    longest: int = LONGEST_BODY  # bytes of its body
+
+    @property
+    def is_long(self) -> bool:
+        """Tell whether its body may be longer than those of others, so that few come at once."""
+        return self.longest > LONGEST_BODY
 
 
 CALLS: tuple[Call, ...] = (
@@ -243,6 +251,7 @@ CALLS: tuple[Call, ...] = (
         _OWNER,
         "own",
         messages.Draft,
+        longest=LONGEST_CATALOG,
     ),
     Call(
         "swap",
@@ -253,6 +262,7 @@ CALLS: tuple[Call, ...] = (
         "own",
         messages.NewCatalog,
         statuses=(201,),
+        longest=LONGEST_CATALOG,
     ),
     Call(
         "journal",

@@ -14,7 +14,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-LARGEST_REQUEST: Final = 256 * 1024  # a body of 64 kB, a path, a query, and the rest
+USUAL_REQUEST: Final = 256 * 1024  # a body of 64 kB, a path, a query, and the rest
+LARGEST_REQUEST: Final = USUAL_REQUEST + 1024 * 1024  # the same with a catalog
 LARGEST_REPLY: Final = 128 * 1024 * 1024  # the largest stored answer, in its longest form
 HEADER = struct.Struct(">I")
 

@@ -20,6 +20,7 @@ Sql = Annotated[str, Meta(min_length=1, max_length=20_000, description="a questi
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Text = Annotated[str, Meta(max_length=2_000)]
 Reason = Annotated[str, Meta(min_length=1, max_length=2_000)]
+Toml = Annotated[str, Meta(max_length=1_000_000, description="the text of a catalog")]
 Password = Annotated[str, Meta(min_length=12, max_length=1_000)]
 
 
@@ -112,10 +113,10 @@ class NewCatalog(Body, frozen=True):
     """Another catalog to be served from now on; without a text, the file as it is now."""
 
     why: Reason
-    text: Annotated[str, Meta(max_length=200_000)] | None = None
+    text: Toml | None = None
 
 
 class Draft(Body, frozen=True):
     """The text of a catalog that is to be checked."""
 
-    text: Annotated[str, Meta(max_length=200_000)]
+    text: Toml

@@ -7,9 +7,11 @@ and what they may do is none of its business: the credential goes along, and the
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from http import HTTPStatus
 from typing import Final
 
@@ -70,6 +72,7 @@ class Gateway:
     ) -> None:
         self._link, self._names, self._log, self._numbers = link, names, log, numbers
         self._proxies, self._limits = proxies or Proxies(), limits or Limits()
+        self._catalogs = asyncio.Semaphore(self._limits.catalogs_at_once)
         self._inner = self._application()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,15 +138,30 @@ class Gateway:
         async def handle(request: Request) -> Response:
             request.scope[_ROUTE] = path
             method = "GET" if request.method == "HEAD" else request.method
-            frame = await self._frame(calls[method], request)
-            try:
-                return response_of(await self._link.call(frame))
-            except KeeperGone:
-                raise Refused(problems.NO_KEEPER) from None
-            except KeeperBusy:
-                raise Refused(problems.BUSY) from None
+            call = calls[method]
+            async with self._turn() if call.is_long else nullcontext():
+                frame = await self._frame(call, request)
+                try:
+                    return response_of(await self._link.call(frame))
+                except KeeperGone:
+                    raise Refused(problems.NO_KEEPER) from None
+                except KeeperBusy:
+                    raise Refused(problems.BUSY) from None
 
         return handle
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Be one of the few requests with a long body: what they hold, anybody can send."""
+        try:
+            async with asyncio.timeout(self._limits.catalog_waits):
+                await self._catalogs.acquire()
+        except TimeoutError:
+            raise Refused(problems.BUSY) from None
+        try:
+            yield
+        finally:
+            self._catalogs.release()
 
     async def _frame(self, call: Call, request: Request) -> frames.Request:
         """Return a request as the keeper takes it; raises Refused where its form is wrong."""
@@ -175,7 +193,8 @@ class Gateway:
                 raise Refused(problems.NOT_JSON)
         if "content-length" in headers and "transfer-encoding" in headers:
             raise Refused(problems.BAD_FORM)  # two ends of one body, of which a proxy may see one
-        body = await read_body(request, self._limits)
+        limits = self._limits
+        body = await read_body(request, limits, limits.catalog if call.is_long else limits.body)
         if body and call.body is None:
             raise Refused(problems.NO_BODY_TAKEN)
         return body

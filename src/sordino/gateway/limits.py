@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from sordino.channel.calls import LONGEST_BODY, LONGEST_CATALOG
 from sordino.gateway.access import AccessLog, Numbers, Served
 from sordino.gateway.headers import SAFE
 from sordino.gateway.problems import (
@@ -36,7 +37,10 @@ from sordino.gateway.problems import (
 class Limits:
     """Bytes, seconds and connections; those of a worker of its own are its own."""
 
-    body: int = 64 * 1024
+    body: int = LONGEST_BODY
+    catalog: int = LONGEST_CATALOG  # a body with one
+    catalogs_at_once: int = 2
+    catalog_waits: float = 10.0  # seconds for one that comes while there are so many
     thrown_away: int = 16 * 1024 * 1024  # of a body that is too large, so that its client hears why
     header: int = 16 * 1024
     headers_in: float = 10.0  # seconds until all headers are there
@@ -55,14 +59,14 @@ def is_long(scope: Scope, limits: Limits) -> bool:
     return size + sum(len(name) + len(text) for name, text in scope["headers"]) > limits.header
 
 
-async def read_body(request: Request, limits: Limits) -> bytes:
+async def read_body(request: Request, limits: Limits, longest: int) -> bytes:
     """Return the body of a request; raises Refused for one too large, or too slow."""
     body = bytearray()
     thrown_away = 0
     try:
         async with asyncio.timeout(limits.body_in):
             async for piece in request.stream():
-                if len(body) + len(piece) > limits.body or thrown_away:
+                if len(body) + len(piece) > longest or thrown_away:
                     thrown_away += len(piece)
                     if thrown_away > limits.thrown_away:
                         break

@@ -86,7 +86,7 @@ TOO_LARGE = Problem(
     413,
     "body_too_large",
     "the body is too large",
-    "a body has at most 65,536 bytes; a longer catalog goes into its file",
+    "a body has at most 65,536 bytes, and one with a catalog 1,048,576",
     _CLOSE,
 )
 NOT_JSON = Problem(

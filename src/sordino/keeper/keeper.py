@@ -61,7 +61,6 @@ _DECODERS: Final[Mapping[type[Body], msgspec.json.Decoder[Body]]] = {
     for call in BY_NAME.values()
     if call.body is not None
 }
-_LARGEST_BODY = 64 * 1024
 _LONGEST_KEY = 200
 _AT_ONCE = 2 * (os.cpu_count() or 1)  # questions that are computed; each uses several threads
 _LONGEST_WAIT = 600.0  # seconds for one of these places, where there is no deadline
@@ -288,8 +287,8 @@ def _decoded(request: Request, call: Call) -> Body | None:
         if request.body:
             raise wrong_body("this call takes no body")
         return None
-    if len(request.body) > _LARGEST_BODY:
-        raise Refusal("body_too_large", 413, f"a body has at most {_LARGEST_BODY} bytes")
+    if len(request.body) > call.longest:
+        raise Refusal("body_too_large", 413, f"a body has at most {call.longest} bytes here")
     try:
         return _DECODERS[call.body].decode(request.body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, OverflowError) as error:

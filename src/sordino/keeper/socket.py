@@ -15,6 +15,7 @@ from threading import BoundedSemaphore, Condition, Event, Thread
 from sordino.channel.frames import (
     HEADER,
     LARGEST_REQUEST,
+    USUAL_REQUEST,
     BrokenFrame,
     Reply,
     Request,
@@ -27,6 +28,7 @@ _LOG = logging.getLogger("sordino.keeper")
 MOST_CONNECTIONS = 256
 _IDLE = 600.0  # seconds that a connection may lie still between two requests
 _SLOW = 30.0  # seconds in which the rest of a frame must come, and a reply be taken
+_LARGE_AT_ONCE = 4  # requests that are longer than usual, so that few bytes are held for them
 _PAUSE = 0.1  # seconds, where there are too few files or threads for one more connection
 
 
@@ -97,6 +99,7 @@ class Door:
         self._reply = reply
         self._listener: socket.socket | None = None
         self._room = BoundedSemaphore(MOST_CONNECTIONS)
+        self._large = BoundedSemaphore(_LARGE_AT_ONCE)
         self._busy = 0
         self._changed = Condition()
         self._open: set[socket.socket] = set()
@@ -160,7 +163,12 @@ class Door:
             return False
         connection.settimeout(_SLOW)
         header = first + _exactly(connection, HEADER.size - 1)
-        request = unpack_request(_exactly(connection, length(header, LARGEST_REQUEST)))
+        size = length(header, LARGEST_REQUEST)
+        with self._large if size > USUAL_REQUEST else contextlib.nullcontext():
+            return self._done(connection, unpack_request(_exactly(connection, size)))
+
+    def _done(self, connection: socket.socket, request: Request) -> bool:
+        """Do what was asked for, and reply; tell whether it was."""
         with self._changed:
             if self._closing:
                 return False

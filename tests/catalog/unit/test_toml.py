@@ -303,3 +303,29 @@ def test_a_file_of_tabs_needs_no_word_about_its_separator(tmp_path: Path) -> Non
         source = read_catalog(write(tmp_path, TABLE.replace("t.csv", name))).tables[0].source
         assert isinstance(source, CsvFile)
         assert source.separator == "\t"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = " + "[" * 30_000, "nested too deeply"),
+        ("x = " + "{a = " * 30_000, "nested too deeply"),
+        (".".join(["a"] * 400_000) + " = 1", "a key of more than 100 parts"),
+        ("[" + " . ".join(['"a"'] * 400_000) + "]", "a key of more than 100 parts"),
+        ("x = {" + ".".join(["'a'"] * 101) + " = 1}", "a key of more than 100 parts"),
+    ],
+    ids=["lists", "tables", "dotted", "header", "inline"],
+)
+def test_what_no_parser_should_be_given_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "sordino.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(CatalogError, match=said):
+        read_catalog(path)
+
+
+def test_many_mistakes_are_told_each_once(tmp_path: Path) -> None:
+    path = tmp_path / "sordino.toml"
+    tables = "\n".join(f"[tables.t{k}]\nparket = 'visits.parquet'" for k in range(20_000))
+    path.write_text(f"[budget]\nepsilon = 1\n{tables}", "utf-8")
+    mistakes = read_all(path).mistakes
+    assert len(set(mistakes)) == len(mistakes) >= 20_000

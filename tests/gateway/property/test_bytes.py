@@ -123,12 +123,14 @@ def test_bodies_at_the_limit_and_beyond(
     for call in calls:
         url = gateway.url + path.replace("{", "").replace("}", "")
         headers = {"Content-Type": "application/json"}
-        for size, status in ((65_536, call.statuses[0]), (65_537, 413), (2_000_000, 413)):
+        most = 1_048_576 if call.name in ("check", "swap") else 65_536
+        for size, status in ((most, call.statuses[0]), (most + 1, 413), (2_000_000, 413)):
             response = httpx.post(url, content=b"7" * size, headers=headers)
             assert response.status_code == status
-        pieces = (b"[" * 1000 for _ in range(80))
+        pieces = (b"[" * 1000 for _ in range(most // 1000 + 20))
         assert httpx.post(url, content=pieces, headers=headers).status_code == 413
-    assert all(len(request.body) <= 65_536 for request in keeper.requests)
+        assert all(len(request.body) <= most for request in keeper.requests)
+        keeper.requests.clear()
 
 
 def test_ten_megabytes_of_nested_json_are_turned_away(

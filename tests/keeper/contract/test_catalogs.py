@@ -36,6 +36,22 @@ def test_a_draft_is_checked_and_nothing_changes(served: Study) -> None:
     assert sorted(path.suffix for path in served.folder.glob(".*")) == []
 
 
+def test_a_catalog_may_be_long_and_nothing_else(served: Study) -> None:
+    olga = served.person("olga", "owner")
+    text = served.text() + "# a line\n" * 100_000
+    assert told(served.send("check", olga, {"text": text}))["mistakes"] == []
+    assert served.send("swap", olga, {"text": text, "why": "more words"}).status == 201
+    assert served.catalog.read_text() == text
+    reply = served.send("check", olga, {"text": text * 2})
+    assert (reply.status, code(reply)) == (413, "body_too_large")
+    reply = served.send("prices", olga, raw=b" " * 65_537)
+    assert (reply.status, code(reply)) == (413, "body_too_large")
+    for text in ("x = " + "[" * 400_000, ".".join(["a"] * 400_000) + " = 1"):
+        assert told(served.send("check", olga, {"text": text}))["mistakes"]
+        assert code(served.send("swap", olga, {"text": text, "why": "it is deep"})) == "catalog"
+    assert told(served.send("check", olga, {"text": served.text()}))["mistakes"] == []
+
+
 def test_a_swap_is_on_record_and_kept(served: Study) -> None:
     ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
     served.ask(ann, epsilon="2.9")

@@ -5,11 +5,11 @@ import errno
 import logging
 import socket
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -45,6 +45,13 @@ def reply(connection: socket.socket) -> Reply:
     return unpack_reply(connection.recv(size, socket.MSG_WAITALL))
 
 
+def until(condition: Callable[[], bool]) -> None:
+    due = monotonic() + 20
+    while not condition():
+        assert monotonic() < due
+        sleep(0.001)
+
+
 def hung_up(connection: socket.socket) -> bool:
     try:
         return connection.recv(1) == b""
@@ -63,6 +70,24 @@ def test_a_frame_may_come_byte_by_byte(tmp_path: Path) -> None:
         for byte in pack(Request("one", "1")):
             connection.sendall(bytes([byte]))
         assert reply(connection).body == b"one"
+
+
+def test_few_large_frames_are_held_at_once_and_small_ones_pass(tmp_path: Path) -> None:
+    large = pack(Request("swap", "1", body=b"#" * 1_000_000))
+    with opened(tmp_path / "s") as door, ExitStack() as ends:
+        lines = [ends.enter_context(connected(tmp_path / "s")) for _ in range(6)]
+        for line in lines[:4]:
+            line.sendall(large[:-1])
+        until(lambda: door._large._value == 0)
+        lines[4].settimeout(0.3)
+        with pytest.raises(TimeoutError):  # what is not read stays where it is
+            lines[4].sendall(large)
+        lines[5].sendall(pack(Request("one", "2")))
+        assert reply(lines[5]).body == b"one"
+        for line in lines[:4]:
+            line.sendall(large[-1:])
+            assert reply(line).body == b"swap"
+        until(lambda: door._large._value in (3, 4))
 
 
 def test_the_socket_is_for_its_owner_alone(tmp_path: Path) -> None:
