@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Generic, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from sordino.catalog.model import Limits, read_limits
 from sordino.errors import MissingBound
@@ -21,8 +22,11 @@ from sordino.numbers.rational import (
 )
 
 if TYPE_CHECKING:
+    from sordino.answer import Answer
     from sordino.catalog.model import Purse
     from sordino.privacy.budget import Counted
+
+E = TypeVar("E")  # how a respondent explains
 
 MAX_CONFIDENCE = 1 - Fraction(1, 10**9)
 MAX_SLACK_BY_DEFAULT = Fraction(1, 10**6)
@@ -169,6 +173,90 @@ def read_ask(sql: str, **terms: Unpack[Terms]) -> Ask:
         ),
         fresh=_flag("fresh", terms.get("fresh", False)),
     )
+
+
+class Respondent(ABC, Generic[E]):
+    """Whoever answers questions in SQL: a session, one on a server, or invented rows."""
+
+    @abstractmethod
+    def answer_ask(self, ask: Ask) -> Answer:
+        """Answer what was asked; see ``ask``."""
+
+    @abstractmethod
+    def explain_ask(self, ask: Ask) -> E:
+        """Say what the answer to an ask would cost; see ``explain``."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Answer no more."""
+
+    def ask(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        within: StatedWidth | Mapping[str, StatedWidth] | None = None,
+        confidence: Number = 0.95,
+        delta: Number | None = None,
+        rows: int | None = None,
+        groups: int | None = None,
+        rows_per_group: int | None = None,
+        expected_rows: Number | None = None,
+        diagnostics: bool = False,
+        nonnegative: bool = False,
+        integer: bool = True,
+        consistent: bool = False,
+        fresh: bool = False,
+    ) -> Answer:
+        """Answer a question: charge it, compute, add noise, record the answer, return it.
+
+        The same question of the same data again gives the same answer, for nothing; with ``fresh``
+        it is paid for again and gets new noise. Whoever asks it at once, in other threads or
+        processes, gets that same answer. If it was paid for and failed, asking again is free.
+
+        Say how much it may cost by ``epsilon`` (or ``rho``, where the budget counts that), or how
+        far off it may be by ``within``. ``delta`` is for discovering keys. ``rows``, ``groups`` and
+        ``rows_per_group`` say how much of one unit counts, in place of the declared limits: less
+        of each makes the noise smaller and cuts more off. ``diagnostics`` spends a tenth on saying
+        how much was clamped and cut. ``nonnegative``, ``integer`` and ``consistent`` say how
+        noisy counts are shown.
+
+        The charge stays whatever happens afterwards, also if the question is interrupted, and is
+        taken up by who asks the same of the same data again.
+        """
+        return self.answer_ask(
+            read_ask(
+                sql,
+                epsilon=epsilon,
+                rho=rho,
+                within=within,
+                confidence=confidence,
+                delta=delta,
+                rows=rows,
+                groups=groups,
+                rows_per_group=rows_per_group,
+                expected_rows=expected_rows,
+                diagnostics=diagnostics,
+                nonnegative=nonnegative,
+                integer=integer,
+                consistent=consistent,
+                fresh=fresh,
+            )
+        )
+
+    def explain(self, sql: str, **terms: Unpack[Terms]) -> E:
+        """Say what an answer would cost and how far off it would be; nothing is charged or read.
+
+        The arguments are those of ``ask``; how counts are shown makes no difference here.
+        """
+        return self.explain_ask(read_ask(sql, **terms))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
 
 
 def check_known(terms: Terms) -> None:

@@ -11,8 +11,7 @@ from urllib.parse import quote as quoted
 from sordino.answer.answer import Answer, from_bytes, is_readable
 from sordino.errors import ApprovalNeeded
 from sordino.ledger.left import Budgets
-from sordino.numbers.rational import Number
-from sordino.plan.ask import Ask, StatedWidth, Terms, read_ask
+from sordino.plan.ask import Ask, Respondent, Terms, read_ask
 from sordino.remote.heads import Heads
 from sordino.remote.problems import error_of
 from sordino.remote.questions import question_of
@@ -33,12 +32,17 @@ _PAGE = 1_000  # entries of a history that come at once
 _PAGE_OF_REQUESTS = 200
 
 
-class RemoteSession:
+class RemoteSession(Respondent[RemoteExplanation]):
     """Asks a server questions, each charged there before the data is looked at.
 
     ``ask``, ``explain``, ``rehearse`` and ``budget`` are those of ``Session``, and raise the same
     exceptions; answers are the same, too. Whoever asks is known by the token. A session may be
     shared by threads.
+
+    Answers leave the server at the end of a slot, whose length its owner has declared: so they take
+    that long at least. A question with ``fresh`` needs a token that is made for it. If the
+    connection is lost, ask the same again: what was charged is answered without paying again. A
+    question that somebody has to approve first raises ApprovalNeeded.
 
     Guarantee:
         Neighbours: one unit with all its rows, added or removed.
@@ -70,53 +74,6 @@ class RemoteSession:
             self._me = _mapping(self._wire.get("/v1/me"))
         return self._me
 
-    def ask(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        within: StatedWidth | Mapping[str, StatedWidth] | None = None,
-        confidence: Number = 0.95,
-        delta: Number | None = None,
-        rows: int | None = None,
-        groups: int | None = None,
-        rows_per_group: int | None = None,
-        expected_rows: Number | None = None,
-        diagnostics: bool = False,
-        nonnegative: bool = False,
-        integer: bool = True,
-        consistent: bool = False,
-        fresh: bool = False,
-    ) -> Answer:
-        """Answer a question; see ``Session.ask``.
-
-        Answers leave the server at the end of a slot, whose length its owner has declared: so they
-        take that long at least. ``fresh`` needs a token that is made for it. If the connection is
-        lost, ask the same again: what was charged is answered without paying again.
-
-        Raises ApprovalNeeded for a question that somebody has to approve first.
-        """
-        return self.answer_ask(
-            read_ask(
-                sql,
-                epsilon=epsilon,
-                rho=rho,
-                within=within,
-                confidence=confidence,
-                delta=delta,
-                rows=rows,
-                groups=groups,
-                rows_per_group=rows_per_group,
-                expected_rows=expected_rows,
-                diagnostics=diagnostics,
-                nonnegative=nonnegative,
-                integer=integer,
-                consistent=consistent,
-                fresh=fresh,
-            )
-        )
-
     def answer_ask(self, ask: Ask) -> Answer:
         """Answer what was asked; see ``ask``."""
         return self._bought({"question": question_of(ask)}, ask.sql)
@@ -129,10 +86,6 @@ class RemoteSession:
         if explanation.quote is None:
             raise ValueError("this price is not for sale; ask the question")
         return self._bought({"quote": explanation.quote}, explanation.sql)
-
-    def explain(self, sql: str, **terms: Unpack[Terms]) -> RemoteExplanation:
-        """Say what an answer would cost and how far off it would be; nothing is charged or read."""
-        return self.explain_ask(read_ask(sql, **terms))
 
     def explain_ask(self, ask: Ask) -> RemoteExplanation:
         """Say what the answer to an ask would cost; see ``explain``."""
@@ -243,12 +196,6 @@ class RemoteSession:
     def close(self) -> None:
         """Close the connections; the token stays good."""
         self._wire.close()
-
-    def __enter__(self) -> RemoteSession:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<RemoteSession at {self.url}>"

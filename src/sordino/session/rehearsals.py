@@ -15,7 +15,7 @@ from sordino.catalog.toml import read_catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.ledger.entry import Receipt
 from sordino.mock import invented
-from sordino.plan.ask import Ask, Options, Terms, read_ask
+from sordino.plan.ask import Ask, Options, Respondent, Terms, read_ask
 from sordino.plan.bound import check_size
 from sordino.plan.explain import Explanation, explain
 from sordino.plan.plan import Plan
@@ -32,7 +32,7 @@ _SALT_BITS = 48  # the keystream is read in units of 16
 _NO_ENTRY = "0" * 64  # the head of an entry that no ledger has
 
 
-class Rehearsal:
+class Rehearsal(Respondent[Explanation]):
     """A session on invented rows; made by ``rehearse``.
 
     ``ask``, ``explain`` and ``plan`` are those of a session and state the same prices. Nothing is
@@ -48,14 +48,9 @@ class Rehearsal:
         self._engine = DuckdbEngine(self.catalog)
         self._planner = Planner(self.catalog, self._engine, self._engine.public_values)
 
-    def ask(self, sql: str, **terms: Unpack[Terms]) -> Answer:
-        """Answer a question on the invented rows; the arguments are those of ``Session.ask``."""
-        ask = read_ask(sql, **terms)
+    def answer_ask(self, ask: Ask) -> Answer:
+        """Answer what was asked on the invented rows; see ``ask``."""
         return self.answer(self._planner.plan(ask), ask.options)
-
-    def explain(self, sql: str, **terms: Unpack[Terms]) -> Explanation:
-        """Say what an answer would cost in earnest; see ``Session.explain``."""
-        return self.explain_ask(read_ask(sql, **terms))
 
     def explain_ask(self, ask: Ask) -> Explanation:
         """Say what the answer to an ask would cost in earnest; see ``explain``."""
@@ -91,12 +86,6 @@ class Rehearsal:
     def close(self) -> None:
         """Let go of the invented rows."""
         self._engine.close()
-
-    def __enter__(self) -> Rehearsal:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         tables = ", ".join(table.name for table in self.catalog.tables)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -25,9 +25,8 @@ from sordino.gate import Visits
 from sordino.ledger.history import left_of
 from sordino.ledger.ledger import Ledger, Purchase, check_name
 from sordino.ledger.left import Budgets
-from sordino.numbers.rational import Number
 from sordino.plan.allocate import plan_question
-from sordino.plan.ask import Ask, Options, StatedWidth, Terms, read_ask
+from sordino.plan.ask import Ask, Options, Respondent, Terms, read_ask
 from sordino.plan.bound import check_size
 from sordino.plan.encoding import digest
 from sordino.plan.explain import Explanation, explain
@@ -95,7 +94,7 @@ def logged(
     return with_log
 
 
-class Session:
+class Session(Respondent[Explanation]):
     """Answers questions in SQL, each charged before the data is looked at.
 
     ``ask`` answers, ``explain`` says what an answer would cost and how accurate it would be, and
@@ -143,68 +142,6 @@ class Session:
         sibling = copy(self)
         sibling.who = check_name(who)
         return sibling
-
-    def ask(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        within: StatedWidth | Mapping[str, StatedWidth] | None = None,
-        confidence: Number = 0.95,
-        delta: Number | None = None,
-        rows: int | None = None,
-        groups: int | None = None,
-        rows_per_group: int | None = None,
-        expected_rows: Number | None = None,
-        diagnostics: bool = False,
-        nonnegative: bool = False,
-        integer: bool = True,
-        consistent: bool = False,
-        fresh: bool = False,
-    ) -> Answer:
-        """Answer a question: charge it, compute, add noise, record the answer, return it.
-
-        The same question of the same data again gives the same answer, for nothing; with ``fresh``
-        it is paid for again and gets new noise. Whoever asks it at once, in other threads or
-        processes, gets that same answer. If it was paid for and failed, asking again is free.
-
-        Say how much it may cost by ``epsilon`` (or ``rho``, where the budget counts that), or how
-        far off it may be by ``within``. ``delta`` is for discovering keys. ``rows``, ``groups`` and
-        ``rows_per_group`` say how much of one unit counts, in place of the declared limits: less
-        of each makes the noise smaller and cuts more off. ``diagnostics`` spends a tenth on saying
-        how much was clamped and cut. ``nonnegative``, ``integer`` and ``consistent`` say how
-        noisy counts are shown.
-
-        The charge stays whatever happens afterwards, also if the question is interrupted, and is
-        taken up by who asks the same of the same data again.
-        """
-        return self.answer_ask(
-            read_ask(
-                sql,
-                epsilon=epsilon,
-                rho=rho,
-                within=within,
-                confidence=confidence,
-                delta=delta,
-                rows=rows,
-                groups=groups,
-                rows_per_group=rows_per_group,
-                expected_rows=expected_rows,
-                diagnostics=diagnostics,
-                nonnegative=nonnegative,
-                integer=integer,
-                consistent=consistent,
-                fresh=fresh,
-            )
-        )
-
-    def explain(self, sql: str, **terms: Unpack[Terms]) -> Explanation:
-        """Say what an answer would cost and how far off it would be; nothing is charged or read.
-
-        The arguments are those of ``ask``; how counts are shown makes no difference here.
-        """
-        return self.explain_ask(read_ask(sql, **terms))
 
     def plan(self, sql: str, **terms: Unpack[Terms]) -> Plan:
         """Return the plan of a question: all that is known of an answer before it is paid for."""
@@ -534,12 +471,6 @@ class Session:
                 rehearsal.close()
             self._engine.close()
             self._ledger.close()
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         tables = ", ".join(table.name for table in self.catalog.tables)

@@ -19,7 +19,7 @@ from tests.session.contract.doors import Either, Sessions
 SQL = "SELECT ward, COUNT(*) AS n FROM data GROUP BY ward"
 AT_HOME = {  # what belongs to whoever holds the data, the plan or the ledger
     "answer", "catalog", "inspect", "is_paid", "ledger", "of", "owner_log", "plan", "plan_ask",
-    "public", "resume", "stored", "who",
+    "public", "resume", "stored", "time_of", "who",
 }  # fmt: skip
 FAR = {  # what only a server has
     "buy", "certificate", "given", "history", "logout", "me", "petition", "request", "requests",
@@ -28,7 +28,7 @@ FAR = {  # what only a server has
 
 
 def public(kind: type) -> set[str]:
-    return {name for name in vars(kind) if not name.startswith("_")}
+    return {name for name in dir(kind) if not name.startswith("_")}
 
 
 def parameters(kind: Any, name: str) -> list[tuple[str, object]]:
