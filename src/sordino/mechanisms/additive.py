@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -36,7 +36,17 @@ from sordino.numbers.columns import (
     refuse_tables,
     unboxed,
 )
-from sordino.numbers.rational import Integer, Number, confidence_level, finite, positive_whole, up
+from sordino.numbers.rational import (
+    Integer,
+    Number,
+    brief,
+    confidence_level,
+    finite,
+    positive,
+    positive_whole,
+    up,
+)
+from sordino.privacy.search import least_double
 from sordino.randomness.samplers import Sampler, SamplerAt
 
 MOST_COORDINATES = 2**16  # of one release of real values
@@ -52,6 +62,17 @@ def exponent_for(squared_width: Fraction) -> int:
     if exponent < -_LARGEST_EXPONENT:
         raise ValueError("the noise on real values must be at least 2**-920 wide")
     return exponent
+
+
+def priced_exponent(width: Fraction, price: Fraction, name: str, length: Fraction) -> int:
+    """Return the exponent for noise of a width, or refuse the price that a length of it has."""
+    try:
+        return exponent_for(width**2)
+    except ValueError as error:
+        side = "large" if length < price else "small"
+        raise ValueError(
+            f"epsilon is too {side} for a {name} of {brief(length)}, got {brief(price)}; {error}"
+        ) from None
 
 
 def l1_on_grid(sensitivity: Fraction, exponent: int) -> int:
@@ -249,6 +270,41 @@ class Additive(Mechanism):
     def expected_error(self) -> float:
         """The mean of the size of the error, rounded up; for reals with half a step of the grid."""
         return self._law.expected_error(rounds=not self.whole)
+
+
+class Goal(NamedTuple):
+    """A half-width that the noise on so many values is to keep to, with a confidence."""
+
+    width: Fraction
+    level: Fraction
+    coordinates: int
+
+    def met_by(self, make: Callable[[Fraction], Additive]) -> Callable[[Fraction], bool]:
+        """Return a test of an epsilon: whether it makes noise, and noise that keeps to this."""
+
+        def fits(epsilon: Fraction) -> bool:
+            try:
+                mechanism = make(epsilon)
+            except ValueError:
+                return False
+            reached = mechanism.accuracy(confidence=self.level, coordinates=self.coordinates)
+            return reached <= self.width
+
+        return fits
+
+
+def read_goal(half_width: Number, confidence: Number, coordinates: Integer) -> Goal:
+    """Read what the noise is to keep to."""
+    width, level = positive("half_width", half_width), confidence_level(confidence)
+    return Goal(width, level, positive_whole("coordinates", coordinates))
+
+
+def least_for_width(fits: Callable[[Fraction], bool], *, near: float, high: float) -> float:
+    """Return the least epsilon that passes a test which all larger ones pass."""
+    try:
+        return least_double(fits, near=near, high=high)
+    except ValueError:
+        raise ValueError("no epsilon is large enough for this half-width") from None
 
 
 def _exact(x: Number) -> Fraction:

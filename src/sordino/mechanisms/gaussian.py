@@ -13,20 +13,21 @@ from typing import Any, NamedTuple
 from sordino.mechanisms.additive import (
     MOST_COORDINATES,
     Additive,
+    Goal,
     NoiseLaw,
     exponent_for,
     l2_on_grid,
+    least_for_width,
+    read_goal,
 )
 from sordino.mechanisms.keys.optimal import GaussianNoise
-from sordino.mechanisms.mechanism import fill
+from sordino.mechanisms.mechanism import fill, read_length
 from sordino.numbers.balls import Ball, ball, is_positive
 from sordino.numbers.normal import FARTHEST, tail, total
 from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
-    confidence_level,
-    covering,
     is_integer,
     positive,
     positive_whole,
@@ -40,7 +41,7 @@ from sordino.privacy.discrete_gaussian import (
 from sordino.privacy.gaussian import ContinuousGaussian
 from sordino.privacy.lattice import FINE
 from sordino.privacy.loss import Loss, single
-from sordino.privacy.search import least, least_double
+from sordino.privacy.search import least
 from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
@@ -126,7 +127,7 @@ class Gaussian(Additive):
             square = sensitivity.l2_squared.numerator if sensitivity.whole else None
             sensitivity = sensitivity.l2_number
         whole = is_integer(sensitivity) or square is not None
-        length = (positive if is_integer(sensitivity) else covering)("sensitivity", sensitivity)
+        length, _ = read_length("sensitivity", sensitivity)
         square = length.numerator**2 if is_integer(sensitivity) else square
         asked = _asked(epsilon, delta, rho, sigma)
         most = None if coordinates is None else positive_whole("coordinates", coordinates)
@@ -194,26 +195,13 @@ class Gaussian(Additive):
         It is the least one for which ``Gaussian(sensitivity=..., epsilon=..., delta=...)``, whose
         variance has 30 bits, is accurate enough.
         """
-        width, length = positive("half_width", half_width), positive("sensitivity", sensitivity)
-        level, slack = confidence_level(confidence), probability("delta", delta)
-        many = positive_whole("coordinates", coordinates)
-
-        def fits(epsilon: Fraction) -> bool:
-            try:
-                mechanism = cls(sensitivity=sensitivity, epsilon=epsilon, delta=slack)
-            except ValueError:
-                return False
-            return mechanism.accuracy(confidence=level, coordinates=many) <= width
-
+        length, slack = positive("sensitivity", sensitivity), probability("delta", delta)
+        goal = read_goal(half_width, confidence, coordinates)
+        fits = goal.met_by(lambda e: cls(sensitivity=sensitivity, epsilon=e, delta=slack))
         if fits(_LEAST_EPSILON):
             raise ValueError("this delta alone allows such noise; ask for a smaller delta")
-        near = _near_epsilon(
-            width, level, many, length=length, delta=slack, whole=is_integer(sensitivity)
-        )
-        try:
-            return least_double(fits, near=near, high=_LARGEST_EPSILON)
-        except ValueError:
-            raise ValueError("no epsilon is large enough for this half-width") from None
+        near = _near_epsilon(goal, length, slack, whole=is_integer(sensitivity))
+        return least_for_width(fits, near=near, high=_LARGEST_EPSILON)
 
 
 class _Asked(NamedTuple):
@@ -330,16 +318,9 @@ def _quantile(level: Fraction, coordinates: int) -> float:
     return max(-NormalDist().inv_cdf(max(outside / 2, 1e-300)), 1e-9)
 
 
-def _near_epsilon(
-    width: Fraction,
-    level: Fraction,
-    coordinates: int,
-    *,
-    length: Fraction,
-    delta: Fraction,
-    whole: bool,
-) -> float:
+def _near_epsilon(goal: Goal, length: Fraction, delta: Fraction, *, whole: bool) -> float:
     """Return about the least epsilon whose noise keeps to a half-width."""
+    width, level, coordinates = goal
     if whole:
         steps, norm = math.floor(width), length.numerator**2
         widest = greatest_variance(

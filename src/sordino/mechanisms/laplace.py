@@ -7,24 +7,27 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from sordino.mechanisms.additive import Additive, NoiseLaw, exponent_for, l1_on_grid
+from sordino.mechanisms.additive import (
+    Additive,
+    NoiseLaw,
+    l1_on_grid,
+    least_for_width,
+    priced_exponent,
+    read_goal,
+)
 from sordino.mechanisms.keys.optimal import LaplaceNoise
-from sordino.mechanisms.mechanism import fill
+from sordino.mechanisms.mechanism import check_scales, fill, read_length
 from sordino.numbers.balls import Ball, ball, ceiling
 from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
-    confidence_level,
-    covering,
     down,
     is_integer,
     positive,
-    positive_whole,
 )
 from sordino.privacy.laplace import DiscreteLaplace
 from sordino.privacy.loss import Loss, single
-from sordino.privacy.search import least_double
 from sordino.randomness.samplers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
@@ -85,8 +88,8 @@ class Laplace(Additive):
     def __init__(self, *, sensitivity: Number | Sensitivity, epsilon: Number) -> None:
         if isinstance(sensitivity, Sensitivity):
             sensitivity = sensitivity.l1_number
-        whole, price = is_integer(sensitivity), positive("epsilon", epsilon)
-        length = (positive if whole else covering)("sensitivity", sensitivity)
+        price = positive("epsilon", epsilon)
+        length, whole = read_length("sensitivity", sensitivity)
         exponent, shift = moved("sensitivity", length, price, whole=whole)
         scale = shift / price
         noise = DiscreteLaplace(eta=1 / scale, shift=shift)
@@ -135,24 +138,14 @@ class Laplace(Additive):
         >>> Laplace.within(25, confidence=0.95, sensitivity=1)
         0.1174121592377025
         """
-        width, length = positive("half_width", half_width), positive("sensitivity", sensitivity)
-        level = confidence_level(confidence)
-        many = positive_whole("coordinates", coordinates)
-
-        def fits(epsilon: Fraction) -> bool:
-            if length >= LARGEST_SCALE * epsilon:
-                return False
-            try:
-                mechanism = cls(sensitivity=sensitivity, epsilon=epsilon)
-            except ValueError:
-                return False
-            return mechanism.accuracy(confidence=level, coordinates=many) <= width
-
-        highest = down(length / SMALLEST_SCALE) if is_integer(sensitivity) else 2.0**500
-        try:
-            return least_double(fits, near=float(length / width), high=highest)
-        except ValueError:
-            raise ValueError("no epsilon is large enough for this half-width") from None
+        length = positive("sensitivity", sensitivity)
+        goal = read_goal(half_width, confidence, coordinates)
+        keeps = goal.met_by(lambda epsilon: cls(sensitivity=sensitivity, epsilon=epsilon))
+        return least_for_width(
+            lambda epsilon: length < LARGEST_SCALE * epsilon and keeps(epsilon),
+            near=float(length / goal.width),
+            high=down(length / SMALLEST_SCALE) if is_integer(sensitivity) else 2.0**500,
+        )
 
 
 def moved(name: str, length: Fraction, price: Fraction, *, whole: bool) -> tuple[int, int]:
@@ -160,24 +153,10 @@ def moved(name: str, length: Fraction, price: Fraction, *, whole: bool) -> tuple
 
     Noise that would be too narrow or too wide to be drawn is refused, with the name of the length.
     """
-    exponent = 0
-    if not whole:
-        try:
-            exponent = exponent_for((length / price) ** 2)
-        except ValueError as error:
-            side = "large" if length < price else "small"
-            raise ValueError(
-                f"epsilon is too {side} for a {name} of {brief(length)}, got {brief(price)}; "
-                f"{error}"
-            ) from None
+    exponent = 0 if whole else priced_exponent(length / price, price, name, length)
     shift = length.numerator if whole else l1_on_grid(length, exponent)
-    if not SMALLEST_SCALE <= shift / price <= LARGEST_SCALE:
-        side = "small" if shift / price > LARGEST_SCALE else "large"
-        values = f"a {name} of {brief(length)}" if whole else "real values"
-        raise ValueError(
-            f"epsilon is too {side} for {values}, got {brief(price)}; "
-            "noise is drawn at scales from 2**-20 to 2**50"
-        )
+    values = f"a {name} of {brief(length)}" if whole else "real values"
+    check_scales(shift / price, price=brief(price), moved=values)
     return exponent, shift
 
 

@@ -9,8 +9,9 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any, TypeVar
 
-from sordino.numbers.rational import written, written_real
+from sordino.numbers.rational import covering, is_integer, positive, written, written_real
 from sordino.privacy.loss import Loss, compose
+from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE
 
 M = TypeVar("M", bound="Mechanism")
 
@@ -50,6 +51,29 @@ def _is_usual(name: str, value: object, usual: object) -> bool:
     """Tell whether an argument can be left out: a real length cannot, if the usual one is whole."""
     real = name in _LENGTHS and isinstance(value, Fraction)
     return bool(value == usual) and not real
+
+
+def read_length(name: str, value: object) -> tuple[Fraction, bool]:
+    """Read how far something moves, and whether it is whole numbers that move, as an integer says.
+
+    Reals are handed over in binary, and the length has to cover how far they move there.
+    """
+    whole = is_integer(value)
+    return (positive if whole else covering)(name, value), whole
+
+
+def check_scales(*scales: Fraction, price: str, moved: str = "") -> None:
+    """Refuse a price whose noise is not drawn at one of these scales, for what is ``moved``."""
+    if not SMALLEST_SCALE <= min(scales) <= max(scales) <= LARGEST_SCALE:
+        raise not_drawn(wide=max(scales) > LARGEST_SCALE, price=price, moved=moved)
+
+
+def not_drawn(*, wide: bool, price: str, moved: str = "") -> ValueError:
+    """Return the error for a price whose noise is too wide, or too narrow, to be drawn."""
+    too = f"too {'small' if wide else 'large'}" + (moved and f" for {moved}")
+    return ValueError(
+        f"epsilon is {too}, got {price}; noise is drawn at scales from 2**-20 to 2**50"
+    )
 
 
 def fill(frozen: object, **fields: object) -> None:

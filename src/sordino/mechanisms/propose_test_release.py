@@ -13,13 +13,12 @@ from weakref import ref
 
 from sordino.mechanisms.keys.optimal import LaplaceNoise, Threshold, least_threshold
 from sordino.mechanisms.laplace import Laplace, moved
-from sordino.mechanisms.mechanism import Mechanism, fill
+from sordino.mechanisms.mechanism import Mechanism, check_scales, fill, read_length
 from sordino.numbers.balls import ball, ceiling
 from sordino.numbers.rational import (
     Integer,
     Number,
     brief,
-    covering,
     is_integer,
     positive,
     positive_whole,
@@ -27,7 +26,7 @@ from sordino.numbers.rational import (
 )
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
-from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, SamplerAt, no_sampler
+from sordino.randomness.samplers import SamplerAt, no_sampler
 from sordino.sensitivity.check import MOST_DATASETS
 from sordino.sensitivity.norms import Neighbours, Sensitivity, read_neighbours
 
@@ -88,16 +87,10 @@ class ProposeTestRelease(Mechanism):
         price, slack = positive("epsilon", epsilon), probability("delta", delta)
         part = probability("share", share)
         eta = part * price
-        if not SMALLEST_SCALE <= 1 / eta <= LARGEST_SCALE:
-            side = "small" if eta < 1 else "large"
-            raise ValueError(
-                f"epsilon is too {side} for the test, got {brief(eta)} of {brief(price)}; "
-                "noise is drawn at scales from 2**-20 to 2**50"
-            )
+        check_scales(1 / eta, price=f"{brief(eta)} of {brief(price)}", moved="the test")
         if isinstance(bound, Sensitivity):
             bound = bound.l1_number
-        whole = is_integer(bound)
-        length = (positive if whole else covering)("bound", bound)
+        length, whole = read_length("bound", bound)
         moved("bound", length, price - eta, whole=whole)
         laplace = Laplace(sensitivity=bound, epsilon=price - eta)
         test = _threshold(eta, slack)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sordino.numbers.balls import Ball, ball, round_up
 from sordino.numbers.rational import Number, probability_or_zero, up_as_printed, written
-from sordino.privacy.leaf import Floats, Leaf, both_signs, order_of, positive_fraction, whole_size
+from sordino.privacy.leaf import Floats, Leaf, both_signs, check_positive, order_of, whole_size
 from sordino.privacy.search import least_epsilon
 
 _HALVINGS = 60
@@ -140,7 +140,7 @@ class Concentrated(Leaf):
     exact: Fraction
 
     def __init__(self, *, rho: Fraction) -> None:
-        object.__setattr__(self, "exact", positive_fraction("rho", rho))
+        object.__setattr__(self, "exact", check_positive("rho", rho, Fraction))
 
     def __repr__(self) -> str:
         return f"Concentrated(rho={written(self.exact)})"

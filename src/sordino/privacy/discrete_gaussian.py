@@ -26,7 +26,7 @@ from sordino.privacy.lattice import (
     wide_delta,
     wide_deltas,
 )
-from sordino.privacy.leaf import Floats, whole_size
+from sordino.privacy.leaf import Floats, check_positive, whole_size
 from sordino.privacy.search import approach, least
 
 _STEPS = 1 << 30  # calibrated variances are multiples of 2**-30 of a power of two
@@ -61,10 +61,8 @@ class DiscreteGaussian(GaussianLeaf):
     coordinates: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.variance, Fraction) or self.variance <= 0:
-            raise ValueError("variance must be a positive Fraction")
-        if not isinstance(self.squared_sensitivity, int) or self.squared_sensitivity <= 0:
-            raise ValueError("squared_sensitivity must be a positive int")
+        check_positive("variance", self.variance, Fraction)
+        check_positive("squared_sensitivity", self.squared_sensitivity, int)
         if self.coordinates is not None and self.coordinates <= 0:
             raise ValueError("coordinates must be a positive int, or None for any number")
 

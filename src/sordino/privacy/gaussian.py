@@ -19,7 +19,7 @@ from sordino.numbers.rational import (
     probability_or_zero,
     up_as_printed,
 )
-from sordino.privacy.leaf import Floats, Leaf, both_signs, order_of, whole_size
+from sordino.privacy.leaf import Floats, Leaf, both_signs, check_positive, order_of, whole_size
 from sordino.privacy.search import least_epsilon
 
 _ROOT_TWO = math.sqrt(2)
@@ -179,10 +179,8 @@ class ContinuousGaussian(GaussianLeaf):
     squared_sensitivity: Fraction
 
     def __post_init__(self) -> None:
-        if not isinstance(self.variance, Fraction) or self.variance <= 0:
-            raise ValueError("variance must be a positive Fraction")
-        if not isinstance(self.squared_sensitivity, Fraction) or self.squared_sensitivity <= 0:
-            raise ValueError("squared_sensitivity must be a positive Fraction")
+        check_positive("variance", self.variance, Fraction)
+        check_positive("squared_sensitivity", self.squared_sensitivity, Fraction)
 
     def reach(self, tail: float) -> tuple[float, float]:
         """Return losses beyond which the profile is below ``tail``."""

@@ -16,6 +16,7 @@ from sordino.privacy.leaf import (
     Floats,
     Leaf,
     both_signs,
+    check_positive,
     order_of,
     round_down,
     short_of,
@@ -98,10 +99,8 @@ class DiscreteLaplace(Leaf):
     shift: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.eta, Fraction) or self.eta <= 0:
-            raise ValueError("eta must be a positive Fraction")
-        if not isinstance(self.shift, int) or self.shift <= 0:
-            raise ValueError("shift must be a positive int")
+        check_positive("eta", self.eta, Fraction)
+        check_positive("shift", self.shift, int)
 
     @property
     def pure(self) -> Fraction | None:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from sordino.numbers.rational import (
 )
 from sordino.privacy.search import least_double
 
+N = TypeVar("N", int, Fraction)
 Floats: TypeAlias = npt.NDArray[np.float64]
 Relation: TypeAlias = Literal["add_remove", "replace_one"]
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
@@ -129,10 +130,10 @@ class Leaf(ABC):
         """Return the delta of a single use at an epsilon that was read and is not negative."""
 
 
-def positive_fraction(name: str, value: Fraction) -> Fraction:
-    """Refuse what is not a positive Fraction."""
-    if not isinstance(value, Fraction) or value <= 0:
-        raise ValueError(f"{name} must be a positive Fraction")
+def check_positive(name: str, value: N, kind: type[N]) -> N:
+    """Refuse what is not a positive number of a kind."""
+    if not isinstance(value, kind) or value <= 0:
+        raise ValueError(f"{name} must be a positive {kind.__name__}")
     return value
 
 
@@ -149,7 +150,7 @@ class BoundedLeaf(Leaf):
     bound: Fraction
 
     def __init__(self, *, epsilon: Fraction) -> None:
-        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
+        object.__setattr__(self, "bound", check_positive("epsilon", epsilon, Fraction))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(epsilon={written(self.bound)})"

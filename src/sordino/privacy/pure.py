@@ -25,8 +25,8 @@ from sordino.privacy.leaf import (
     Floats,
     Leaf,
     both_signs,
+    check_positive,
     order_of,
-    positive_fraction,
     pure_rho,
     response,
     round_down,
@@ -109,7 +109,7 @@ class Approximate(Leaf):
     def __init__(self, *, epsilon: Fraction, delta: Fraction) -> None:
         if not isinstance(delta, Fraction) or not 0 < delta < 1:
             raise ValueError("delta must be a Fraction between 0 and 1, both excluded")
-        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
+        object.__setattr__(self, "bound", check_positive("epsilon", epsilon, Fraction))
         object.__setattr__(self, "slack", delta)
 
     def __repr__(self) -> str:

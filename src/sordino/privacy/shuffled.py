@@ -29,8 +29,8 @@ from sordino.privacy.leaf import (
     Leaf,
     Relation,
     both_signs,
+    check_positive,
     order_of,
-    positive_fraction,
     response,
     whole_size,
 )
@@ -260,7 +260,7 @@ class Shuffled(Leaf):
     def __init__(self, *, epsilon: Fraction, people: int) -> None:
         if not is_integer(people) or people < 1:
             raise ValueError("people must be an int that is at least 1")
-        object.__setattr__(self, "bound", positive_fraction("epsilon", epsilon))
+        object.__setattr__(self, "bound", check_positive("epsilon", epsilon, Fraction))
         object.__setattr__(self, "people", int(people))
 
     def __repr__(self) -> str:

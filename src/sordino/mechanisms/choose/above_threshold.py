@@ -13,9 +13,9 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sordino.mechanisms.additive import exponent_for, to_grid
+from sordino.mechanisms.additive import priced_exponent, to_grid
 from sordino.mechanisms.choose.noisy_max import least_difference
-from sordino.mechanisms.mechanism import Mechanism, fill
+from sordino.mechanisms.mechanism import Mechanism, check_scales, fill, read_length
 from sordino.numbers.balls import Ball, ball, ceiling
 from sordino.numbers.columns import Door, clamped, is_number, read_finite, read_numbers
 from sordino.numbers.rational import (
@@ -23,7 +23,6 @@ from sordino.numbers.rational import (
     Number,
     brief,
     confidence_level,
-    covering,
     is_integer,
     positive,
     positive_whole,
@@ -32,7 +31,7 @@ from sordino.numbers.rational import (
 )
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
-from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, Sampler, discrete_laplace
+from sordino.randomness.samplers import Sampler, discrete_laplace
 from sordino.randomness.tables import BLOCK
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -115,8 +114,8 @@ class AboveThreshold(Mechanism):
         monotone: bool = False,
         split: Number | None = None,
     ) -> None:
-        whole, price = is_integer(sensitivity), positive("epsilon", epsilon)
-        length = (positive if whole else covering)("sensitivity", sensitivity)
+        price = positive("epsilon", epsilon)
+        length, whole = read_length("sensitivity", sensitivity)
         level = read_finite("threshold", threshold)
         if whole and not is_integer(threshold):
             raise TypeError(
@@ -129,15 +128,12 @@ class AboveThreshold(Mechanism):
         share = _best_split(many, monotone) if split is None else probability("split", split)
         first, rest = share * price, price - share * price
         times = many if monotone else 2 * many
-        exponent = 0 if whole else _exponent(length, price, min(1 / first, times / rest))
+        width = length * min(1 / first, times / rest)  # of the smaller of the two noises
+        exponent = 0 if whole else priced_exponent(width, price, "sensitivity", length)
         steps = length.numerator if whole else shift_on_grid(length, exponent)
         scales = steps / first, times * steps / rest
-        if not SMALLEST_SCALE <= min(scales) <= max(scales) <= LARGEST_SCALE:
-            side = "small" if max(scales) > LARGEST_SCALE else "large"
-            raise ValueError(
-                f"epsilon is too {side} for a sensitivity of {brief(length)}, got {brief(price)}; "
-                "noise is drawn at scales from 2**-20 to 2**50"
-            )
+        moved = f"a sensitivity of {brief(length)}"
+        check_scales(*scales, price=brief(price), moved=moved)
         grid = Fraction(2) ** exponent
         fill(
             self,
@@ -276,17 +272,6 @@ def shift_on_grid(sensitivity: Fraction, exponent: int) -> int:
         Proof: docs/proofs/sparse-vector.md, theorem 4.
     """
     return math.floor(sensitivity / Fraction(2) ** exponent) + 1
-
-
-def _exponent(length: Fraction, price: Fraction, least: Fraction) -> int:
-    """Return the exponent of the grid, for the smaller of the two noises."""
-    try:
-        return exponent_for((length * least) ** 2)
-    except ValueError as error:
-        side, values = "large" if length < price else "small", f"a sensitivity of {brief(length)}"
-        raise ValueError(
-            f"epsilon is too {side} for {values}, got {brief(price)}; {error}"
-        ) from None
 
 
 def _best_split(positives: int, monotone: bool) -> Fraction:

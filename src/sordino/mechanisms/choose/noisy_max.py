@@ -31,7 +31,7 @@ from sordino.mechanisms.choose.terms import (
     by_laplace,
     least_price,
 )
-from sordino.mechanisms.mechanism import fill
+from sordino.mechanisms.mechanism import check_scales, fill
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
 from sordino.numbers.columns import kinds_of
 from sordino.numbers.rational import (
@@ -46,7 +46,7 @@ from sordino.numbers.rational import (
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
 from sordino.privacy.search import least_double
-from sordino.randomness.samplers import LARGEST_SCALE, SMALLEST_SCALE, discrete_laplace
+from sordino.randomness.samplers import discrete_laplace
 from sordino.randomness.tables import BLOCK
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -96,12 +96,7 @@ def laplace_noise(*, spread: Fraction, epsilon: Fraction, whole: bool) -> MaxNoi
         raise ValueError("the spread of whole scores must be a whole number")
     steps = spread if whole else Fraction(spread_on_grid(spread, exponent))
     scale = steps / epsilon
-    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        side = "small" if scale > LARGEST_SCALE else "large"
-        raise ValueError(
-            f"epsilon is too {side} for a spread of {brief(spread)}, got {brief(epsilon)}; "
-            "noise is drawn at scales from 2**-20 to 2**50"
-        )
+    check_scales(scale, price=brief(epsilon), moved=f"a spread of {brief(spread)}")
     return MaxNoise(scale=scale, exponent=exponent, whole=whole)
 
 

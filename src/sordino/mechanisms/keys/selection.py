@@ -23,7 +23,7 @@ from sordino.mechanisms.keys.optimal import (
     Threshold,
     least_threshold,
 )
-from sordino.mechanisms.mechanism import Mechanism, fill
+from sordino.mechanisms.mechanism import Mechanism, check_scales, fill, not_drawn
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
 from sordino.numbers.columns import Door, read_whole
 from sordino.numbers.rational import (
@@ -283,8 +283,7 @@ def _rule(method: Method, epsilon: Fraction, delta: Fraction, groups: int, moves
 
 def _laplace(epsilon: Fraction, delta: Fraction, groups: int, moves: int) -> Threshold:
     eta = epsilon / moves
-    if not SMALLEST_SCALE <= 1 / eta <= LARGEST_SCALE:
-        raise _out_of_range(epsilon, wide=eta < 1)
+    check_scales(1 / eta, price=brief(epsilon))
     near = ceiling(lambda: ball(groups / delta).log() / ball(eta))
     return least_threshold(LaplaceNoise(eta), hidden=1, times=groups, delta=delta, near=near)
 
@@ -301,7 +300,7 @@ def _gaussian(epsilon: Fraction, delta: Fraction, groups: int, moves: int) -> Th
             high=LARGEST_SCALE**2,
         )
     except ValueError:
-        raise _out_of_range(epsilon, wide=epsilon < 1) from None
+        raise not_drawn(wide=epsilon < 1, price=brief(epsilon)) from None
 
     def formula() -> Ball:
         return (2 * ball(variance) * ball(groups / delta).log()).sqrt()
@@ -392,11 +391,3 @@ def _read_counts(counts: object) -> Integers:
     most = min(_MANY, np.iinfo(array.dtype).max)
     numbers: Integers = np.minimum(array, array.dtype.type(most)).astype(np.int64)
     return numbers
-
-
-def _out_of_range(epsilon: Fraction, *, wide: bool) -> ValueError:
-    side = "small" if wide else "large"
-    return ValueError(
-        f"epsilon is too {side}, got {brief(epsilon)}; "
-        "noise is drawn at scales from 2**-20 to 2**50"
-    )
