@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from math import ceil
 from pathlib import Path
 from threading import Lock
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import Final
 
 import msgspec
@@ -29,7 +29,7 @@ from sordino.errors import (
 from sordino.keeper import asking, catalogs, people, reading, requests
 from sordino.keeper.generations import Generation, Generations
 from sordino.keeper.metrics import Metrics
-from sordino.keeper.passwords import Guesses
+from sordino.keeper.passwords import Guesses, Logins
 from sordino.keeper.people import People
 from sordino.keeper.problems import (
     BROKEN,
@@ -67,6 +67,9 @@ _LONGEST_WAIT = 600.0  # seconds for one of these places, where there is no dead
 # Of one person, a quarter of the connections there are, so that nobody keeps others out.
 _UNDER_WAY = 64  # requests
 _FREE_AT_ONCE = 4  # of them, those that are computed and cost nothing
+# Whoever has taken a token floods the server with it, and its person can end it all the same: these
+# are not among those that are under way, and are counted by themselves.
+_ENDS = frozenset({"revoke", "logout"})
 _FREE = frozenset({"prices", "rehearse"})
 _LEAST_FREE = 50 * 1024 * 1024  # bytes on the disk, below which it is said that none are left
 
@@ -116,6 +119,7 @@ class Keeper:
         self.tokens = Tokens(state)
         self.people = People(state)
         self.guesses = Guesses(clock)
+        self.logins = Logins()
         self.rates = Rates(serving.rate, clock)
         self._under_way, self._free = Company(_UNDER_WAY), Company(_FREE_AT_ONCE)
         self.slots = Slots(serving.slot, serving.deadline, clock=clock, rest=rest)
@@ -125,7 +129,7 @@ class Keeper:
         self.swapping = Lock()
         self._places = Places(_AT_ONCE)
         self.clock = clock
-        self._began = time()
+        self._began = clock()
 
     def reply(self, request: Request) -> Reply:
         """Return the reply to a request, whatever it is."""
@@ -154,7 +158,10 @@ class Keeper:
         caller = self._caller(request, call)
         if caller is None:
             return self._done(request, call, None, arrived)
-        self._check_rate(caller)
+        if call.name in _ENDS:
+            self._check_rate(f"{caller.who}\n{call.name}")
+            return self._done(request, call, caller, arrived)
+        self._check_rate(caller.who)
         with self._under_way.one_more(caller.who) as joins:
             if not joins:
                 raise _too_many("too many of your requests are under way; wait for one of them", 1)
@@ -206,8 +213,8 @@ class Keeper:
             raise forbidden()
         return caller
 
-    def _check_rate(self, caller: Caller) -> None:
-        wait = self.rates.wait(caller.who)
+    def _check_rate(self, who: str) -> None:
+        wait = self.rates.wait(who)
         if wait:
             raise _too_many("too many requests; wait before the next one", ceil(wait))
 
@@ -249,7 +256,7 @@ class Keeper:
         free = shutil.disk_usage(self.state.path.parent).free
         return {
             "generation": generation.name,
-            "up_seconds": int(time() - self._began),
+            "up_seconds": int(self.clock() - self._began),
             "delivered": self.slots.delivered,
             "overruns": self.slots.overruns,
             "disk_free_bytes": free,

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from threading import Lock, Semaphore
 from time import monotonic
 
@@ -14,6 +16,8 @@ from argon2.exceptions import InvalidHashError, VerificationError
 _AT_ONCE = 2  # hashes, of 64 MiB each
 _GUESSES = 5  # for one account, and as many times more for one address
 _OF_ADDRESS = 20
+_OF_ONE_LINE = 64  # bits that the addresses of one line have in common
+_WAITING = 16  # passwords that are looked at or wait for it
 _REST = 900.0  # seconds after which a guess is forgotten
 
 _hasher = PasswordHasher()  # argon2id, 64 MiB, three passes
@@ -43,6 +47,42 @@ def _nobodys() -> str:
     return _hasher.hash("nobody has this password")
 
 
+class Logins:
+    """How many passwords are looked at, or wait for it, at once; whoever comes then is busy.
+
+    Anybody may guess, known or not, and each guess is a hash that takes long: without an end of
+    those that wait, they would take all connections from those who have a token.
+    """
+
+    def __init__(self, most: int = _WAITING) -> None:
+        self._room = Semaphore(most)
+
+    @contextmanager
+    def one_more(self) -> Iterator[bool]:
+        """Be one of them, as a context that has False if there are as many as there may be."""
+        joins = self._room.acquire(blocking=False)
+        try:
+            yield joins
+        finally:
+            if joins:
+                self._room.release()
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one address: of version 6 all that one line is given.
+
+    >>> network_of("203.0.113.9"), network_of("2001:db8:1:2:3:4:5:6"), network_of("")
+    ('203.0.113.9', '2001:db8:1:2::/64', '')
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:  # that of a Unix socket has none
+        return address
+    if isinstance(found, IPv6Address):
+        return str(IPv6Network((int(found), _OF_ONE_LINE), strict=False))
+    return address
+
+
 class Guesses:
     """How many guesses were wrong lately, by account and by address."""
 
@@ -56,7 +96,8 @@ class Guesses:
         with self._turn:
             now = self._clock()
             self._forget(now)
-            limits = ((("name", name), _GUESSES), (("address", address), _OF_ADDRESS))
+            place = network_of(address)
+            limits = ((("name", name), _GUESSES), (("address", place), _OF_ADDRESS))
             waits = [
                 _REST - (now - self._wrong[one][-most])
                 for one, most in limits
@@ -75,7 +116,7 @@ class Guesses:
         """
         with self._turn:
             self._wrong.pop(("name", name), None)
-            guesses = self._wrong.get(("address", address))
+            guesses = self._wrong.get(("address", network_of(address)))
             if guesses:
                 guesses.pop()
 

@@ -260,7 +260,18 @@ def revoke(visit: Visit) -> Reply:
 
 def login(visit: Visit) -> Reply:
     """Return a token of some hours for a name and a password."""
-    body = visit.read(messages.Login)
+    with visit.keeper.logins.one_more() as joins:
+        if not joins:
+            raise Refusal(
+                "busy",
+                503,
+                "too many passwords are being looked at; try again in a moment",
+                headers={"Retry-After": "1"},
+            )
+        return _logged_in(visit, visit.read(messages.Login))
+
+
+def _logged_in(visit: Visit, body: messages.Login) -> Reply:
     _guess(visit, body.name)
     row = visit.keeper.people.get(body.name)
     if not is_password(None if row is None else row["password"], body.password) or row is None:
