@@ -51,7 +51,7 @@ client: $(VENV)/.dev ## Build the wheel of the light client, which only asks ser
 	@$(BIN)/python client/build.py dist
 
 bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench $(PARTS)
 
 soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.
 	$(BIN)/pytest -m soak $(PYTEST)

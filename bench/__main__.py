@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run every benchmark and print the machine, the versions and the tables."""
+"""Run every benchmark, or those that are named, and print the machine and the tables."""
 
 from __future__ import annotations
 
@@ -61,7 +61,16 @@ def main() -> int:
         audit,
         start,
     )
-    missed = sum(part.run(console) for part in parts)
+    wanted = set(sys.argv[1:])
+    known = {part.__name__.removeprefix("bench.") for part in parts}
+    if not wanted <= known:
+        console.print(f"there is no {', '.join(sorted(wanted - known))}; there are {sorted(known)}")
+        return 2
+    missed = sum(
+        part.run(console)
+        for part in parts
+        if not wanted or part.__name__.removeprefix("bench.") in wanted
+    )
     if missed:
         console.print(f"[bold red]{missed} figure(s) below what is asked[/]")
         return 1

@@ -49,10 +49,20 @@ def catalog(visit: Visit) -> Reply:
     tables = visit.by.token.tables
     tag = f'"{visit.generation.name}"'
     headers = {"ETag": tag}
-    if visit.request.tag is not None and tag in visit.request.tag.split(", "):
+    if visit.request.tag is not None and _is_among(tag, visit.request.tag):
         return Reply(304, "application/json", b"", headers)
     declared = visible(visit.generation.catalog, tables)
     return as_json(catalog_to_json(declared, visit.generation.name), headers=headers)
+
+
+def _is_among(tag: str, stated: str) -> bool:
+    """Tell whether If-None-Match has a tag, which a proxy may have called weak.
+
+    >>> [_is_among('"ab"', text) for text in ('"x","ab"', 'W/"ab"', "*", '"x"', "ab", "")]
+    [True, True, True, False, False, False]
+    """
+    listed = {one.strip().removeprefix("W/") for one in stated.split(",")}
+    return tag in listed or stated.strip() == "*"
 
 
 def visible(catalog: Catalog, names: Iterable[str] | None) -> Catalog:
