@@ -16,6 +16,8 @@ import pytest
 from tests.support.launch import launched
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.long
+
 ANALYSTS = 4
 
 

@@ -17,6 +17,8 @@ from tests.support.faults import Point
 from tests.support.launch import launched
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.long
+
 INSIDE = [point.name for point in Point if point not in (Point.PARSED, Point.SENT)]
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.launch import launched
 
+pytestmark = pytest.mark.long
+
 
 def crowd(what: str, **more: object) -> dict[str, Any]:
     found = launched("tests.keeper.attack.crowds", {"what": what, **more}, seconds=1_200)

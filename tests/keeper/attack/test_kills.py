@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.launch import launched
 
+pytestmark = pytest.mark.long
+
 PIECE = {"keeper": 200, "gateway": 200, "both": 100}
 FEW = {"keeper": 6, "gateway": 6, "both": 4}
 

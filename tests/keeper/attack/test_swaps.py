@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.launch import launched
 
+pytestmark = pytest.mark.long
+
 
 def swapped(questions: int) -> None:
     found = launched("tests.keeper.attack.swaps", {"questions": questions}, seconds=1_800)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.launch import launched
 
+pytestmark = pytest.mark.long
+
 
 def taken_over(seconds: float, seed: int) -> dict[str, Any]:
     found = launched(

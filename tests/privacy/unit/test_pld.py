@@ -18,6 +18,8 @@ from sordino.privacy.pure import Approximate, Pure
 from sordino.privacy.subsampled import PoissonSubsampled
 from sordino.privacy.tables import PmfPair
 
+pytestmark = pytest.mark.long
+
 
 def gaussian(sigma: str) -> ContinuousGaussian:
     return ContinuousGaussian(variance=Fraction(sigma) ** 2, squared_sensitivity=Fraction(1))

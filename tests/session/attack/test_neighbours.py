@@ -24,6 +24,8 @@ from tests.session.attack.neighbours.releases import release_faults
 from tests.session.attack.neighbours.schemas import make_schema
 from tests.support.trace import prepare
 
+pytestmark = pytest.mark.long
+
 # Planning a statement costs more than running it on so few rows, so that what a fault is to be
 # found in is varied, and not repeated: 400 accepted questions on 80 schemas, with 160 units that
 # come and go. A check compares exact numbers, so that no alarm is ever false. A fault that shows in
