@@ -27,6 +27,7 @@ _TERMS = 8  # of the Taylor series inside a block
 _TURN = 1 / 32  # the largest angle from the middle of a block to its end
 _MOST_WORK = 1 << 22  # angles; beyond, a transform of the window is quicker
 _CLOSE = 1e-9  # more than the rounding of a place
+_HALF = 0.5
 _SMALL = 0.5  # largest size of v for which log(1 + v) is taken
 _ROUNDED = 16 * _UNIT  # of an angle, its sine, and the first term that a block leaves out
 _LOGARITHM = 256 * _UNIT  # of a sum of logarithms of 1 + v, for each unit of the sizes of all v
@@ -92,7 +93,7 @@ class Band:
 
     def _sum(self, products: Spectrum, place: int) -> float:
         turns = np.arange(products.size) * (-self.angle * (self.first + place - self.centre))
-        return float(np.cos(turns) @ products.real - np.sin(turns) @ products.imag)
+        return _dot(np.cos(turns), products.real) - _dot(np.sin(turns), products.imag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +112,21 @@ class _Spread:
     def of(cls, row: Row, step: float) -> _Spread:
         first, mass = row
         places = np.arange(first, first + mass.size, dtype=np.float64)
-        centre = round(float(places @ mass))
+        centre = first + int(np.searchsorted(np.cumsum(mass), _HALF))  # no other is closer to all
         places -= centre
         losses = places * step
-        mean = float(losses @ mass)
+        mean = _dot(losses, mass)
         squares = (losses - mean) ** 2
-        square, fourth = float(squares @ mass), float(squares * squares @ mass)
+        square, fourth = _dot(squares, mass), _dot(squares * squares, mass)
         bend = (2 * fourth + 6 * square**2) / (24 * square) if square > 0 else 0.0
         return cls(
             centre,
             places,
             mass,
-            float(np.abs(losses) @ mass) * _SLACK,
+            _dot(np.abs(losses), mass) * _SLACK,
             square / _SLACK,
             bend * _SLACK,
-            abs(math.fsum(mass) - 1) + _UNIT,
+            abs(math.fsum(mass.tolist()) - 1) + _UNIT,
         )
 
 
@@ -169,7 +170,7 @@ def band(whole: Tilted) -> Band | None:
     sizes = np.abs(spectrum) * weights
     centre = sum(n * spread.centre for spread, n in zip(spreads, times, strict=True))
     turned = count * angle * max(abs(first - centre), abs(first + size - centre))
-    error = float(np.expm1(off) @ sizes)
+    error = _dot(np.expm1(off), sizes)
     error += ((count + 8 * turned) * _UNIT + _LAST) * float(sizes.sum())
     error += math.exp(-_FADED) * float(weights[0]) + 8 * math.exp(-OUTSIDE) * (1 + step)
     return Band(
@@ -186,6 +187,11 @@ def band(whole: Tilted) -> Band | None:
         spectrum * gains,
         spectrum * slopes,
     )
+
+
+def _dot(one: Floats, other: Floats) -> float:
+    """Return a sum of products, in one thread: others would spin for longer than the sum takes."""
+    return float(np.einsum("i,i->", one, other))
 
 
 def _one_less(fall: float, angles: Floats) -> Spectrum:
@@ -219,16 +225,19 @@ def _stays_faded(
     longest = max(spread.square / spread.size for spread in spreads if spread.size)
     length = fft.next_fast_len(math.ceil(_SPREAD * 2 * math.pi * longest / step) + 64, real=True)
     half = math.pi / (length * step)
-    start = max(math.ceil(begin / (2 * half) * (1 - _CLOSE) - 0.5), 0)
+    start = max(math.floor(begin / (2 * half) * (1 - _CLOSE)), 0)
     logs: Floats | float = 0.0
     for spread, n in zip(spreads, times, strict=True):
         folded = np.zeros(-(-spread.mass.size // length) * length)
         folded[: spread.mass.size] = spread.mass
         moduli = np.abs(fft.rfft(folded.reshape(-1, length).sum(axis=0))[start:])
-        # No frequency is farther than half a spacing from one that was looked at.
         slip = _BUTTERFLY * math.log2(length) + 2 * folded.size / length * _UNIT + spread.off
-        most = moduli * (1 + _ROUNDED) + half * spread.size + slip
-        logs = logs + n * np.log(np.minimum(most, 1.0))
+        squares = (moduli * (1 + _ROUNDED) + slip) ** 2
+        # Between two places a square is largest at one of them, or flat no farther from one than
+        # half their distance. Beyond the last it goes back the way it came.
+        most = np.maximum(squares, np.append(squares[1:], squares[-1:]))
+        most += half**2 * spread.square * _SLACK**2
+        logs = logs + (n / 2) * np.log(np.minimum(most, 1.0))
     return bool(np.max(logs, initial=-math.inf) <= -_FADED)
 
 
@@ -248,22 +257,32 @@ def _transform(spread: _Spread, frequencies: Floats, step: float) -> tuple[Float
     of the distance from the middle are summed before.
     """
     size = _block(spread, frequencies.size, float(frequencies[1]))
-    blocks = -(-spread.mass.size // size)
-    padded = np.zeros(blocks * size)
-    padded[: spread.mass.size] = spread.mass
-    inside = np.arange(size) - (size - 1) / 2
+    ahead = (int(spread.places[0]) + size // 2) % size  # a block has its middle in the centre
+    blocks = -(-(ahead + spread.mass.size) // size)
+    group = math.isqrt(blocks) + 1  # blocks are added up in groups, so that rounding is small
+    groups = -(-blocks // group)
+    padded = np.zeros(groups * group * size)
+    padded[ahead : ahead + spread.mass.size] = spread.mass
+    inside = np.arange(size, dtype=np.float64) - size // 2
     terms = _TERMS if size > 1 else 1
     powers = inside[:, None] ** np.arange(terms)
-    sums = padded.reshape(blocks, size) @ powers
-    middles = spread.places[0] + (size - 1) / 2 + np.arange(blocks) * float(size)
+    sums = np.einsum("bi,it->bt", padded.reshape(-1, size), powers)
+    middles = spread.places[0] - ahead + size // 2 + np.arange(groups * group) * float(size)
     halves = frequencies[:, None] * (middles / 2)
     sine = np.sin(halves)
-    short = (-2 * sine * sine) @ sums
-    high = (2 * sine * np.cos(halves)) @ sums
-    short[:, 1:] += sums.sum(axis=0)[1:]
+    grouped = sums.reshape(groups, group, terms)
+
+    def added(weights: Floats) -> Floats:
+        rows = weights.reshape(-1, groups, group)
+        found: Floats = np.einsum("fgb,gbt->fgt", rows, grouped).sum(axis=1)
+        return found
+
+    short, high = added(-2 * sine * sine), added(2 * sine * np.cos(halves))
+    short[:, 1:] += grouped.sum(axis=1).sum(axis=0)[1:]
     factors = (1j * frequencies[:, None]) ** np.arange(terms)
     factors = factors / np.array([math.factorial(t) for t in range(terms)])
     found = (factors * (short + 1j * high)).sum(axis=1)
-    reach = spread.size / step + 2 * size
-    slip = (2 * (size + blocks) + 64) * _UNIT + _ROUNDED + spread.off
+    apart = _dot(np.abs(inside), padded.reshape(-1, size).sum(axis=0))
+    reach = (spread.size / step + 2 * apart) * _SLACK
+    slip = (2 * (size + group + groups) + 64) * _UNIT + _ROUNDED + spread.off
     return found.real, found.imag, frequencies * (reach * (4 * slip + _LOGARITHM))

@@ -171,6 +171,10 @@ class Grids:
         """Return a step that is so many times as fine."""
         return self._steps.finer(step, times)
 
+    def points(self, step: float) -> float:
+        """Return about how many points the longest leaf has on a grid of this step."""
+        return self._steps.longest / step
+
     def is_possible(self, step: float, grid: Grid) -> bool:
         """Tell whether a step leaves so few points as can be handled."""
         width = max(_WINDOW * grid.cumulants.deviation(grid.tilt), self._steps.longest)
@@ -183,14 +187,17 @@ class Grids:
         )
         return min(factor, int(_MOST_MEASURED * grid.step / width))
 
-    def fine(self, grid: Grid) -> Grid:
-        """Return a grid so fine that halving it changes the moment of the best tilt no more."""
+    def fine(self, grid: Grid, *, points: float = math.inf) -> Grid:
+        """Return a grid so fine that halving it changes the moment of the best tilt no more.
+
+        It stops before one leaf has more ``points``.
+        """
         aim, step = self._aim, grid.step
         for _ in range(_ROUNDS):
             if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
                 break
             before, halved = grid, self.finer(step, 2)
-            if not self.is_possible(halved, grid):
+            if not self.is_possible(halved, grid) or self.points(halved) > points:
                 break
             grid, step = self.above(halved, tilt=grid.tilt), halved
             after = grid.cumulants.total(grid.tilt)
@@ -202,6 +209,8 @@ class Grids:
             grid = grid.tilted(best_tilt(grid.cumulants, aim, near=grid.tilt))
             # The excess falls with the square of the step, or with the step itself.
             ahead = math.ceil(min(math.sqrt(excess / most) / 2, _STRONGEST))
+            if self.points(step) * ahead > points:
+                ahead = int(points / self.points(step))
             finer = self.finer(step, ahead)
             if ahead >= 2 and self.is_possible(finer, before):
                 grid, step = self.above(finer, tilt=grid.tilt), finer

@@ -45,6 +45,9 @@ _LARGEST_LOG = 600.0
 _SUMS = 4e-9  # relative error of two sums of up to 2**22 positive doubles, one inside the other
 _TRIES = 4
 _DECEIVED = 0.6  # of the bound by a moment: an epsilon so much smaller is not told by moments
+_SHORT = 1 << 13  # points of one leaf on a grid that is quickly composed
+_FEW_USES = 1000  # for so few the window is not long either
+_LONG = 1 << 16  # points of one leaf on a grid that is not
 _COARSE = 0.5  # a first grid that is coarser than this tells nothing
 _FINENESS = 5e-5  # of epsilon: what a finer grid may still change
 _FINENESS_BELOW = 2e-4  # of the moment: what may lie between both bounds on a delta
@@ -263,18 +266,48 @@ def _upper_epsilon(grids: Grids, aim: Aim) -> tuple[float, Grid]:
     """Return a bound from above, and the grid that it was found on; the floor is low enough."""
     delta = aim.delta or 0.0
     grid = grids.first()
-    if grids.few and grid.cumulants.is_calm and grid.step < _COARSE:
+    if not grids.few:
+        return _fine_epsilon(grids, grid, aim)
+    calm = grid.cumulants.is_calm and grid.step < _COARSE
+    rough, found = _settled(grid, grids, delta, lower=False, tries=_TRIES if calm else 1)
+    if rough <= aim.floor:  # a coarse grid is enough for what does not decide
+        return aim.floor, found
+    if calm and rough <= _DECEIVED * grid.cost(aim):
+        return _measured(grids, found, aim, rough)
+    many = calm and grids.uses > _FEW_USES
+    first, grid = grid, grids.fine(grid, points=_SHORT if many else math.inf)
+    if many and grids.points(grid.step / 2) > _SHORT:
+        # What is seen already on rows that are not long yet need not be seen on long ones.
         rough, found = _settled(grid, grids, delta, lower=False)
-        if rough <= _DECEIVED * grid.cost(aim):
-            return _measured(grids, found, aim, rough)
-    if grids.few:
-        grid = grids.fine(grid)
+        deceived = aim.floor < rough <= _DECEIVED * grid.cost(aim)
+        if deceived and aim.floor > 0:
+            rough = _measured(grids, found, aim, rough)[0]
+        if rough <= aim.floor:
+            return aim.floor, found
+        grid = grids.fine(first)
+        if deceived and grids.points(grid.step) > _LONG:
+            chosen = _narrower(grid, epsilon=rough, delta=delta)
+            epsilon, found = _settled(chosen, grids, delta, lower=False, tries=2)
+            return _measured(grids, found, aim, min(epsilon, rough))
+    return _fine_epsilon(grids, grid, aim)
+
+
+def _fine_epsilon(grids: Grids, grid: Grid, aim: Aim) -> tuple[float, Grid]:
+    """Return a bound from above on a grid that is fine enough for its moment."""
+    delta = aim.delta or 0.0
     if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
         return aim.floor, grid
     epsilon, found = _settled(grid, grids, delta, lower=False)
     if grids.few and aim.floor < epsilon <= _DECEIVED * grid.cost(aim):
         return _measured(grids, found, aim, epsilon)
     return epsilon, found
+
+
+def _narrower(grid: Grid, *, epsilon: float, delta: float) -> Grid:
+    """Return the grid with its tilt or the weakest one that will do, whose window is narrower."""
+    tilts = weak_tilt(grid, 1, epsilon=epsilon, delta=delta), grid.tilt
+    windows = [window_points(grid.cumulants, tilt, grid.step) for tilt in tilts]
+    return grid.tilted(tilts[windows.index(min(windows))])
 
 
 def _measured(grids: Grids, grid: Grid, aim: Aim, epsilon: float) -> tuple[float, Grid]:
