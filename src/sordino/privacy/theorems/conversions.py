@@ -153,7 +153,7 @@ def renyi_to_delta(
     """Return the least delta that goes with epsilon, over all orders of a curve.
 
     >>> renyi_to_delta(curve=lambda order: order / 10, epsilon=1)
-    0.008933245771818366
+    0.008933245771818359
 
     Guarantee:
         Neighbours: those of the curve that came in.

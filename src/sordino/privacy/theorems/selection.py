@@ -128,7 +128,7 @@ def repeat_and_select_poisson(
 
     >>> gauss = lambda order: order * 0.01
     >>> repeat_and_select_poisson(curve=gauss, order=2, mean=20)
-    0.9680517578262472
+    0.9680517578262471
     >>> repeat_and_select_poisson(curve=gauss, order=2, mean=20, form="tight")
     0.3393449073125654
 
