@@ -22,7 +22,7 @@ from pathlib import Path
 from sordino.ledger.verify import verify
 from tests.ledger.history import Death, History
 from tests.ledger.workers import READY, REFUSED, Worker, declared, frames, open_book, planned
-from tests.support.faults import Point
+from tests.support.faults import Point, shuffled
 
 RANDOM = "random"
 CHARGES = 60  # that a ledger can pay for; then the next one is begun
@@ -46,8 +46,7 @@ class Campaign:
     def run(self) -> None:
         """Kill until every kill has been made; the first broken invariant ends it."""
         dice = random.Random(self.seed)  # noqa: S311 - which worker dies when is no secret
-        left = [name for name, many in self.kills.items() for _ in range(many)]
-        dice.shuffle(left)
+        left = shuffled(self.kills, dice)
         ledgers = 0
         while left:
             ledgers += 1

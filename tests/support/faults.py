@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
+from random import Random
 from threading import local
 from typing import Any, TypeAlias, cast
 
@@ -41,6 +42,13 @@ class Point(Enum):
 
 
 Reached: TypeAlias = "Callable[[Point], None]"
+
+
+def shuffled(kills: Mapping[str, int], dice: Random) -> list[str]:
+    """Return the name of each kill as often as it is to be made, in random order."""
+    left = [name for name, many in kills.items() for _ in range(many)]
+    dice.shuffle(left)
+    return left
 
 
 class FaultyStore:

@@ -39,6 +39,7 @@ from tests.keeper.attack.sites import (
     serve_gateway,
     without_database,
 )
+from tests.support.faults import shuffled
 
 KEEPER, GATEWAY, BOTH = "keeper", "gateway", "both"
 _CLIENTS = 8
@@ -65,8 +66,7 @@ class Campaign:
     def run(self) -> None:
         """Kill until every kill has been made; the first broken invariant ends it."""
         dice = random.Random(self.seed)  # noqa: S311 - which process dies when is no secret
-        left = [name for name, many in self.kills.items() for _ in range(many)]
-        dice.shuffle(left)
+        left = shuffled(self.kills, dice)
         with tempfile.TemporaryDirectory(prefix="kills-") as folder:
             while left:
                 number = self.seen["sites"]

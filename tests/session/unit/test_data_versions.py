@@ -3,6 +3,8 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -71,6 +73,16 @@ def replace_duckdb(path: Path, **tables: int) -> None:
     new.replace(path)
 
 
+@contextmanager
+def of_duckdb(folder: Path) -> Iterator[tuple[so.Session, Path]]:
+    """Open a session on a DuckDB file, and ask it once."""
+    path, file = write_catalog(folder, DUCKDB), folder / "clinic.duckdb"
+    write_duckdb(file, visits=100)
+    with so.open(path) as data:
+        assert counted(data) == 100
+        yield data, file
+
+
 def test_a_file_written_again_while_a_session_is_open_is_asked_again(tmp_path: Path) -> None:
     with so.open(clinic(tmp_path)) as data:
         assert counted(data) == PEOPLE
@@ -135,10 +147,7 @@ def test_a_csv_file_stays_as_it_was_read_until_it_is_opened_again(tmp_path: Path
 
 
 def test_a_duckdb_file_in_place_of_another_is_asked_again(tmp_path: Path) -> None:
-    path, file = write_catalog(tmp_path, DUCKDB), tmp_path / "clinic.duckdb"
-    write_duckdb(file, visits=100)
-    with so.open(path) as data:
-        assert counted(data) == 100
+    with of_duckdb(tmp_path) as (data, file):
         replace_duckdb(file, visits=150)
         assert counted(data) == 150
         assert asked_again(data)
@@ -146,10 +155,7 @@ def test_a_duckdb_file_in_place_of_another_is_asked_again(tmp_path: Path) -> Non
 
 
 def test_a_duckdb_file_without_its_columns_is_refused_before_the_charge(tmp_path: Path) -> None:
-    path, file = write_catalog(tmp_path, DUCKDB), tmp_path / "clinic.duckdb"
-    write_duckdb(file, visits=100)
-    with so.open(path) as data:
-        assert counted(data) == 100
+    with of_duckdb(tmp_path) as (data, file):
         replace_duckdb(file, others=150)
         with pytest.raises(CatalogError):
             data.ask(SQL, epsilon=1)
