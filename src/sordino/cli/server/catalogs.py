@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sordino catalog`: what a running server serves; and `sordino journal`: who changed what."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sordino.cli.options import CATALOG, AsJson, CatalogFile, ServerName, whole
-from sordino.cli.server.line import State, TokenFile, line_to
+from sordino.cli.options import takes_records, whole
+from sordino.cli.server.line import Anywhere
 from sordino.cli.server.showing import day, say, show
-from sordino.cli.usage import FAILED, Commands, refusals
+from sordino.cli.usage import FAILED, Commands
 
 catalog = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 _MOST_STEPS = 1_000
@@ -23,25 +21,23 @@ def about_catalogs() -> None:
 
 
 @catalog.command("check")
+@takes_records
 def check_draft(
     file: Annotated[Path, typer.Argument(help="The new catalog.", show_default=False)],
     *,
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: Anywhere,
 ) -> None:
     """Let a server check a new catalog and say what would change."""
-    with refusals(as_json=as_json), line_to(server, catalog, state, token_file) as line:
+    with reached.line() as line:
         found = line.call("check", {"text": _text(file)})
         lines = [*found["mistakes"], *_changes(found)]
-        say(found, "\n".join(map(_plain, lines)), as_json=as_json)
+        say(found, "\n".join(map(_plain, lines)), as_json=reached.as_json)
         if found["mistakes"]:
             raise typer.Exit(FAILED)
 
 
 @catalog.command()
+@takes_records
 def swap(
     file: Annotated[
         Path | None,
@@ -52,23 +48,20 @@ def swap(
     ] = None,
     *,
     why: Annotated[str, typer.Option(help="The reason, which stays on record.")],
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: Anywhere,
 ) -> None:
     """Let a server serve another catalog from now on; changed limits go on record."""
-    with refusals(as_json=as_json), line_to(server, catalog, state, token_file) as line:
+    with reached.line() as line:
         text = {} if file is None else {"text": _text(file)}
         made = line.call("swap", {"why": why, **text})
         said = [f"the server serves {made['generation']}", *_changes(made)]
         said += [
             f"on record as {entry['people']}:{entry['number']}: limits" for entry in made["entries"]
         ]
-        say(made, "\n".join(map(_plain, said)), as_json=as_json)
+        say(made, "\n".join(map(_plain, said)), as_json=reached.as_json)
 
 
+@takes_records
 def journal(
     *,
     last: Annotated[
@@ -79,20 +72,16 @@ def journal(
             metavar="<int>",
         ),
     ] = 20,
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: Anywhere,
 ) -> None:
     """Show who changed what on a server, the last step last."""
-    with refusals(as_json=as_json), line_to(server, catalog, state, token_file) as line:
+    with reached.line() as line:
         steps = line.call("journal", query={"last": str(last)})["steps"]
         rows: list[tuple[str, ...]] = [
             (str(one["number"]), day(one["at"]), one["by"], one["what"], one["about"])
             for one in steps
         ]
-        show(steps, ("number", "when", "who", "what", "about"), rows, as_json=as_json)
+        show(steps, ("number", "when", "who", "what", "about"), rows, as_json=reached.as_json)
 
 
 def _text(file: Path) -> str:

@@ -6,16 +6,17 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 from urllib.parse import quote
 
 import typer
 
-from sordino.cli.options import CATALOG
+from sordino.cli.options import CATALOG, AsJson, CatalogFile, ServerName
+from sordino.cli.usage import refusals
 from sordino.errors import SordinoError
 
 if TYPE_CHECKING:
@@ -102,12 +103,7 @@ class Line:
         self._connection = _connected(self.state / KEEPER)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self._connection.close()
 
     def call(
@@ -193,18 +189,50 @@ class Away:
                 return self._wire.delete(place).json()
 
 
-def line_to(
-    server: str | None, catalog: Path, state: Path | None, token_file: Path | None
-) -> Line | Away:
-    """Return a way to a server: over HTTP where one is named, else to the socket in its folder."""
-    if server is None:
-        return Line(state_of(catalog, state), token_of(token_file))
-    if (state, token_file) != (None, None) or catalog != CATALOG:
-        raise ValueError(
-            "a server is called over HTTP or by its folder: leave out --server, which "
-            "SORDINO_SERVER may state, or --catalog, --state and --token-file"
-        )
-    return Away(server)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BySocket:
+    """What says how to reach the keeper in a folder, and how its reply is shown."""
+
+    catalog: CatalogFile = CATALOG
+    state: State = None
+    token_file: TokenFile = None
+    as_json: AsJson = False
+
+    @contextmanager
+    def line(self) -> Iterator[Line]:
+        """Call the keeper; an error, on the way or later, ends the command with a message."""
+        with (
+            refusals(as_json=self.as_json),
+            Line(state_of(self.catalog, self.state), token_of(self.token_file)) as line,
+        ):
+            yield line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anywhere:
+    """The same for a server that may also be named, and is called over HTTP then."""
+
+    catalog: CatalogFile = CATALOG
+    server: ServerName = None
+    state: State = None
+    token_file: TokenFile = None
+    as_json: AsJson = False
+
+    @contextmanager
+    def line(self) -> Iterator[Line | Away]:
+        """Call the server; an error, on the way or later, ends the command with a message."""
+        with refusals(as_json=self.as_json), self._line() as line:
+            yield line
+
+    def _line(self) -> Line | Away:
+        if self.server is None:
+            return Line(state_of(self.catalog, self.state), token_of(self.token_file))
+        if (self.state, self.token_file) != (None, None) or self.catalog != CATALOG:
+            raise ValueError(
+                "a server is called over HTTP or by its folder: leave out --server, which "
+                "SORDINO_SERVER may state, or --catalog, --state and --token-file"
+            )
+        return Away(self.server)
 
 
 def text_of(path: Path) -> str:

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sordino people`: who may use the server; and `sordino token`: what they use it with."""
 
-from __future__ import annotations
-
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 
-from sordino.cli.options import CATALOG, AsJson, CatalogFile, typed_secret, whole
-from sordino.cli.server.line import Line, State, TokenFile, state_of, token_of
+from sordino.cli.options import takes_records, typed_secret, whole
+from sordino.cli.server.line import BySocket
 from sordino.cli.server.showing import day, say, show
-from sordino.cli.usage import Commands, refusals
+from sordino.cli.usage import Commands
 
 people = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 token = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None)
@@ -26,24 +23,20 @@ def about_people() -> None:
 
 
 @people.command("list")
-def list_people(
-    *,
-    catalog: CatalogFile = CATALOG,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
-) -> None:
+@takes_records
+def list_people(*, reached: BySocket) -> None:
     """Show who may use the server, and who no longer may."""
-    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+    with reached.line() as line:
         made = line.call("people")["people"]
         rows: list[tuple[str, ...]] = [
             (one["name"], " ".join(one["roles"]), "" if one["ended"] is None else "dismissed")
             for one in made
         ]
-        show(made, ("name", "roles", ""), rows, as_json=as_json)
+        show(made, ("name", "roles", ""), rows, as_json=reached.as_json)
 
 
 @people.command()
+@takes_records
 def add(
     name: Annotated[str, _NAMED],
     *,
@@ -56,13 +49,10 @@ def add(
     password: Annotated[
         bool, typer.Option("--password", help="Read a password for them from standard input.")
     ] = False,
-    catalog: CatalogFile = CATALOG,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: BySocket,
 ) -> None:
     """Add somebody, or change what they are."""
-    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+    with reached.line() as line:
         from sordino.channel.messages import Role  # loads msgspec
 
         _check_named("role", role, get_args(Role))
@@ -70,41 +60,33 @@ def add(
         if password:
             body["password"] = typed_secret("password")
         made = line.call("person", body)
-        say(made, f"{name} is {' and '.join(made['roles'])}", as_json=as_json)
+        say(made, f"{name} is {' and '.join(made['roles'])}", as_json=reached.as_json)
 
 
 @people.command()
-def dismiss(
-    name: Annotated[str, _NAMED],
-    *,
-    catalog: CatalogFile = CATALOG,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
-) -> None:
+@takes_records
+def dismiss(name: Annotated[str, _NAMED], *, reached: BySocket) -> None:
     """Let somebody use the server no more; their tokens end."""
-    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+    with reached.line() as line:
         made = line.call("dismiss", path={"name": name})
-        say(made, f"{name} can use the server no more", as_json=as_json)
+        say(made, f"{name} can use the server no more", as_json=reached.as_json)
 
 
 @people.command()
+@takes_records
 def password(
     name: Annotated[str, _NAMED],
     *,
     old: Annotated[
         bool, typer.Option("--old", help="Read your old password first, to change your own.")
     ] = False,
-    catalog: CatalogFile = CATALOG,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: BySocket,
 ) -> None:
     """Set a password, which is read from standard input."""
-    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+    with reached.line() as line:
         body = {"old": typed_secret("old password")} if old else {}
         line.call("password", {**body, "password": typed_secret("password")}, path={"name": name})
-        say({"name": name}, f"{name} has a new password", as_json=as_json)
+        say({"name": name}, f"{name} has a new password", as_json=reached.as_json)
 
 
 @token.callback()
@@ -113,6 +95,7 @@ def about_tokens() -> None:
 
 
 @token.command()
+@takes_records
 def make(
     name: Annotated[
         str | None, typer.Argument(help="Whose it is to be; your own without it.")
@@ -144,13 +127,10 @@ def make(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Let it pay for the same question twice.")
     ] = False,
-    catalog: CatalogFile = CATALOG,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: BySocket,
 ) -> None:
     """Make a token; it is shown once."""
-    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+    with reached.line() as line:
         from sordino.channel.messages import Scope  # as above
 
         _check_named("scope", scope or [], get_args(Scope))
@@ -159,41 +139,30 @@ def make(
         made = line.call("token", {key: value for key, value in body.items() if value is not None})
         ends = day(made["expires"])
         said = f"{made['secret']}\nfor {made['who']}, until {ends}; it is shown this once"
-        say(made, said, as_json=as_json)
+        say(made, said, as_json=reached.as_json)
 
 
 @token.command("list")
-def list_tokens(
-    *,
-    catalog: CatalogFile = CATALOG,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
-) -> None:
+@takes_records
+def list_tokens(*, reached: BySocket) -> None:
     """Show tokens, your own or, for the owner, all; never the secrets."""
-    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+    with reached.line() as line:
         made = line.call("tokens")["tokens"]
         titles = ("id", "who", "for", "spent", "until", "used", "note")
-        show(made, titles, [_row(one) for one in made], as_json=as_json)
+        show(made, titles, [_row(one) for one in made], as_json=reached.as_json)
 
 
 @token.command()
+@takes_records
 def revoke(
     number: Annotated[str, typer.Argument(help="The id of the token.", show_default=False)],
     *,
-    catalog: CatalogFile = CATALOG,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: BySocket,
 ) -> None:
     """End a token at once."""
-    with refusals(as_json=as_json), _line(catalog, state, token_file) as line:
+    with reached.line() as line:
         line.call("revoke", path={"token": number})
-        say({"id": number}, f"the token {number} ended", as_json=as_json)
-
-
-def _line(catalog: Path, state: Path | None, token_file: Path | None) -> Line:
-    return Line(state_of(catalog, state), token_of(token_file))
+        say({"id": number}, f"the token {number} ended", as_json=reached.as_json)
 
 
 def _check_named(what: str, names: list[str], known: tuple[str, ...]) -> None:

@@ -7,17 +7,8 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from sordino.cli.options import (
-    CATALOG,
-    AsJson,
-    CatalogFile,
-    ServerName,
-    Sql,
-    Typed,
-    read_sql,
-    takes_records,
-)
-from sordino.cli.server.line import State, TokenFile, line_to
+from sordino.cli.options import Sql, Typed, read_sql, takes_records
+from sordino.cli.server.line import Anywhere
 from sordino.cli.server.showing import day, say, show
 from sordino.cli.usage import Commands, refusals
 
@@ -39,24 +30,21 @@ def send(
     *,
     typed: Typed,
     comment: Annotated[str, typer.Option(help="What whoever decides should know.")] = "",
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: Anywhere,
 ) -> None:
     """Ask that a question be approved which costs much; nothing is charged."""
-    with refusals(as_json=as_json):
+    with refusals(as_json=reached.as_json):
         from sordino.remote.questions import question_of  # loads numpy
 
         question = question_of(read_sql(typed.read(sql)))
-        with line_to(server, catalog, state, token_file) as line:
+        with reached.line() as line:
             made = line.call("petition", {"question": question, "comment": comment})
         said = f"request {made['number']} was sent; ask the same once it is approved"
-        say(made, said, as_json=as_json)
+        say(made, said, as_json=reached.as_json)
 
 
 @request.command("list")
+@takes_records
 def list_requests(
     *,
     only: Annotated[
@@ -66,14 +54,10 @@ def list_requests(
             "or answered."
         ),
     ] = None,
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: Anywhere,
 ) -> None:
     """Show requests: your own or, for those who decide or audit, all."""
-    with refusals(as_json=as_json), line_to(server, catalog, state, token_file) as line:
+    with reached.line() as line:
         query = {} if only is None else {"state": only}
         found: list[Any] = []
         while True:
@@ -84,23 +68,16 @@ def list_requests(
             if len(listed) < _PAGE:
                 break
         titles = ("number", "state", "who", "price", "question", "comment")
-        show(found, titles, [_row(one) for one in found], as_json=as_json)
+        show(found, titles, [_row(one) for one in found], as_json=reached.as_json)
 
 
 @request.command("show")
-def show_request(
-    number: Annotated[str, _NUMBER],
-    *,
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
-) -> None:
+@takes_records
+def show_request(number: Annotated[str, _NUMBER], *, reached: Anywhere) -> None:
     """Show one request: the question, its price, its error bars, the votes."""
-    with refusals(as_json=as_json), line_to(server, catalog, state, token_file) as line:
+    with reached.line() as line:
         found = line.call("request", path={"request": number})
-        if as_json:
+        if reached.as_json:
             typer.echo(json.dumps(found, indent=2))
             return
         from sordino.cli.show import show_explanation  # this and the following load rich
@@ -113,6 +90,7 @@ def show_request(
 
 
 @request.command()
+@takes_records
 def vote(
     number: Annotated[str, _NUMBER],
     decision: Annotated[
@@ -123,38 +101,27 @@ def vote(
     ],
     *,
     comment: Annotated[str, typer.Option(help="What whoever asks is told about it.")] = "",
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
+    reached: Anywhere,
 ) -> None:
     """Decide a request of somebody else."""
-    with refusals(as_json=as_json):
+    with refusals(as_json=reached.as_json):
         from sordino.channel.messages import Decision  # loads msgspec
 
         if decision not in get_args(Decision):
             raise ValueError(f"a vote is {', '.join(get_args(Decision))}, got {decision!r}")
-        with line_to(server, catalog, state, token_file) as line:
+        with reached.line() as line:
             body = {"decision": decision, "comment": comment}
             made = line.call("vote", body, path={"request": number})
-        say(made, f"request {made['number']} is {made['state']}", as_json=as_json)
+        say(made, f"request {made['number']} is {made['state']}", as_json=reached.as_json)
 
 
 @request.command()
-def withdraw(
-    number: Annotated[str, _NUMBER],
-    *,
-    catalog: CatalogFile = CATALOG,
-    server: ServerName = None,
-    state: State = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
-) -> None:
+@takes_records
+def withdraw(number: Annotated[str, _NUMBER], *, reached: Anywhere) -> None:
     """Take back a request of your own."""
-    with refusals(as_json=as_json), line_to(server, catalog, state, token_file) as line:
+    with reached.line() as line:
         made = line.call("withdraw", path={"request": number})
-        say(made, f"request {made['number']} is {made['state']}", as_json=as_json)
+        say(made, f"request {made['number']} is {made['state']}", as_json=reached.as_json)
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
