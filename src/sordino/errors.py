@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 Span = tuple[int, int]  # first character of a clause, and the one after its last
 
 
@@ -93,6 +95,25 @@ class CatalogError(SordinoError):
     """What the owner declared is wrong; the text is for the owner alone."""
 
     code: str = "catalog"
+
+
+class HeaderError(CatalogError):
+    """The header of a file lacks a declared column.
+
+    A file without a header has a row in its place. So what stands there is for those alone who may
+    open the file; ``message`` is the text without it.
+
+    >>> str(HeaderError("the file has no column 'age'", ["id", "ward"]))
+    "the file has no column 'age'; its header has id, ward"
+    """
+
+    def __init__(self, message: str, header: Sequence[str]) -> None:
+        super().__init__(message, tuple(header))
+        self.message = message
+        self.header = tuple(header)
+
+    def __str__(self) -> str:
+        return f"{self.message}; its header has {', '.join(self.header)}"
 
 
 class LedgerError(SordinoError):

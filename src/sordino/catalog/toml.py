@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -20,6 +20,7 @@ from sordino.catalog.model import (
     Book,
     Catalog,
     Column,
+    CsvFile,
     DuckdbTable,
     ForeignKey,
     Limits,
@@ -78,10 +79,11 @@ def read_catalog(path: str | Path) -> Catalog:
     return reading.catalog
 
 
-def read_all(path: str | Path) -> Reading:
+def read_all(path: str | Path, *, check_file: Callable[[Path], None] | None = None) -> Reading:
     """Read a catalog and tell everything that is wrong with it.
 
-    Raises CatalogError if there is no such file, or if it is no TOML.
+    ``check_file`` raises CatalogError for a file that may not be named, before it is opened.
+    Raises CatalogError if there is no such catalog, or if it is no TOML.
     """
     path = Path(path)
     try:
@@ -107,7 +109,7 @@ def read_all(path: str | Path) -> Reading:
             f"{path.name} is not TOML: {said[:1].lower()}{said[1:]}{_comma(text, said)}"
         ) from None
     mistakes = Mistakes()
-    catalog, tables = _catalog(found, path, mistakes)
+    catalog, tables = _catalog(found, path, check_file, mistakes)
     told = tuple(f"{path.name}: {mistake}" for mistake in mistakes)
     return Reading(None if told else catalog, tuple(tables), told)
 
@@ -131,13 +133,18 @@ def _check_no_data(path: Path) -> None:
 
 
 def _catalog(
-    found: dict[str, Any], path: Path, mistakes: Mistakes
+    found: dict[str, Any],
+    path: Path,
+    check_file: Callable[[Path], None] | None,
+    mistakes: Mistakes,
 ) -> tuple[Catalog | None, list[Table]]:
     _check_entries("the file", found, _FILE, mistakes)
     sections: dict[str, Any] = {}
     with mistakes.caught():
         sections = _section("tables", found.get("tables", {}))
-    read = [_table(name, part, path.parent, mistakes) for name, part in sections.items()]
+    read = [
+        _table(name, part, path.parent, check_file, mistakes) for name, part in sections.items()
+    ]
     tables = [table for table in read if table is not None]
     purses = _purses(found.get("budget", {}), mistakes)
     analysts = _analysts(found.get("analysts", {}), mistakes)
@@ -219,7 +226,13 @@ def _purse(entries: dict[str, Any]) -> Purse:
     return checks.purse(**entries)
 
 
-def _table(name: str, found: object, folder: Path, mistakes: Mistakes) -> Table | None:
+def _table(
+    name: str,
+    found: object,
+    folder: Path,
+    check_file: Callable[[Path], None] | None,
+    mistakes: Mistakes,
+) -> Table | None:
     """Return a table that is right by itself, or None and what is wrong with it."""
     where = f"table {name!r}"
     before = len(mistakes)
@@ -234,7 +247,10 @@ def _table(name: str, found: object, folder: Path, mistakes: Mistakes) -> Table 
     with mistakes.caught(where):
         public = _flag(entries, "public")
     with mistakes.caught(where):
-        source = _source(entries, folder)
+        stated = _source(entries, folder)
+        if check_file is not None:
+            check_file(stated.path)
+        source = stated
     columns = _columns(entries.get("columns"), source, where, mistakes, public=public)
     with mistakes.caught(where):
         parent = _parent(entries)
@@ -259,7 +275,7 @@ def _table(name: str, found: object, folder: Path, mistakes: Mistakes) -> Table 
     return None
 
 
-def _source(entries: Mapping[str, Any], folder: Path) -> Source:
+def _source(entries: Mapping[str, Any], folder: Path) -> ParquetFile | CsvFile | DuckdbTable:
     stated = [kind for kind in ("parquet", "csv", "duckdb") if kind in entries]
     if len(stated) != 1:
         raise CatalogError("state where it lies by exactly one of parquet, csv and duckdb")

@@ -8,7 +8,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,17 @@ from sordino.catalog.toml import read_all, read_catalog
 from sordino.channel import messages
 from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.errors import CatalogError, LedgerError
+from sordino.errors import CatalogError, HeaderError, LedgerError
 from sordino.keeper.generations import name_of, open_generation
 from sordino.keeper.problems import Refusal, arguments
+from sordino.keeper.reach import Reach
 from sordino.keeper.replies import as_json
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.entry import Entry
 from sordino.ledger.ledger import differences
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.rules import terms_of
+from sordino.session.owner_log import path_of
 
 _MOST_STEPS = 1_000
 _SWAP = "swap.json"  # in the state folder: a swap that was begun and is not done
@@ -35,7 +37,7 @@ def check(visit: Visit) -> Reply:
     """Check the text of a catalog, and say what would change."""
     text = visit.read(messages.Draft).text
     with _drafted(_path(visit), text.encode()) as draft:
-        catalog, mistakes = _read(draft, _path(visit))
+        catalog, mistakes = _read(draft, _path(visit), _reach(visit))
         if catalog is None:
             return as_json({"mistakes": mistakes, "changes": [], "generation": None})
         told = {
@@ -49,20 +51,27 @@ def check(visit: Visit) -> Reply:
 def swap(visit: Visit) -> Reply:
     """Serve another catalog from now on; what is under way ends under the one before."""
     body = visit.read(messages.NewCatalog)
-    path = _path(visit)
-    text = path.read_bytes() if body.text is None else body.text.encode()
-    with visit.keeper.swapping, _drafted(path, text) as draft:
-        catalog, mistakes = _read(draft, path)
+    path, reach = _path(visit), None if body.text is None else _reach(visit)
+    with ExitStack() as held:
+        held.enter_context(visit.keeper.swapping)
+        text = path.read_bytes() if body.text is None else body.text.encode()
+        draft = held.enter_context(_drafted(path, text))
+        catalog, mistakes = _read(draft, path, reach)
         if catalog is None:
             raise Refusal("catalog", 422, "; ".join(mistakes))
         if catalog.book != visit.generation.catalog.book:
             raise Refusal("catalog", 422, "the ledger stays where it is while a server runs")
+        before = visit.generation.catalog
+        if reach is not None and path_of(catalog, before.book) != path_of(before, before.book):
+            raise Refusal("catalog", 422, "a catalog that is sent leaves the log where it is")
         changes = _changes(visit, catalog)
         try:
             DuckdbEngine(catalog).close()
             begin_swap(visit.keeper.folder, text, by=visit.by.who, why=body.why)
             with arguments():
                 amended = finish_swap(visit.keeper.folder, path)
+        except HeaderError as error:
+            raise Refusal("catalog", 422, error.message) from None
         except (CatalogError, LedgerError) as error:  # whoever may call this may read it
             raise Refusal("catalog", 422, str(error)) from None
         generation = open_generation(path)
@@ -99,10 +108,14 @@ def _drafted(path: Path, text: bytes) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def _read(draft: Path, path: Path) -> tuple[Catalog | None, list[str]]:
+def _reach(visit: Visit) -> Reach:
+    return Reach(visit.generation.catalog, _path(visit), visit.keeper.folder)
+
+
+def _read(draft: Path, path: Path, reach: Reach | None) -> tuple[Catalog | None, list[str]]:
     """Read a draft as the catalog that it would be; with what is wrong with it."""
     try:
-        reading = read_all(draft)
+        reading = read_all(draft, check_file=None if reach is None else reach.check)
     except CatalogError as error:
         return None, [str(error).replace(draft.name, path.name)]
     return reading.catalog, [text.replace(draft.name, path.name) for text in reading.mistakes]

@@ -211,3 +211,100 @@ def test_a_question_that_meets_limits_of_the_next_catalog_is_told_to_come_again(
         assert (reply.status, code(reply), reply.headers["Retry-After"]) == (503, "busy", "1")
         assert code(served.ask(ann)) == "ledger"
     assert served.ask(ann).status == 200
+
+
+def apart(served: Study) -> Path:
+    """Give the keeper a folder of its own beside the data, as it has in earnest."""
+    state = served.folder / "state"
+    state.mkdir()
+    served.keeper.folder = state
+    return state
+
+
+FURTHER = """
+[tables.further]
+{kind} = "{file}"
+{more}
+[tables.further.columns]
+name = "text"
+"""
+
+
+def further(served: Study, file: str, kind: str = "csv", more: str = 'unit = "row"') -> str:
+    """The text of the catalog with one more table."""
+    return served.text() + FURTHER.format(kind=kind, file=file, more=more)
+
+
+@pytest.mark.parametrize("more", ['unit = "row"', "public = true"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        *("/etc/passwd", "/nowhere/at/all", "/proc/self/environ", "//host/share", "/dev/zero"),
+        *("../beside.csv", "inside/../../beside.csv", "link.csv", "linked/beside.csv", "l*.csv"),
+        *("state/owner.token", "state/keeper.db", "state/*", "sordino.ledger", "sordino.log"),
+    ],
+)
+def test_a_catalog_that_is_sent_reaches_no_file_but_those_of_the_study(
+    served: Study, file: str, more: str
+) -> None:
+    olga = served.person("olga", "owner")
+    (served.folder.parent / "beside.csv").write_text("name\nBob\n")
+    (served.folder / "link.csv").symlink_to(served.folder.parent / "beside.csv")
+    (served.folder / "linked").symlink_to(served.folder.parent)
+    (served.folder / "inside").mkdir()
+    state = apart(served)
+    for name in ("keeper.db", "secret.key", "owner.token"):
+        (state / name).write_bytes(b"name\n")
+    (served.folder / "sordino.log").write_text("name\n")
+    text = further(served, file, more=more)
+    (mistake,) = told(served.send("check", olga, {"text": text}))["mistakes"]
+    reply = served.send("swap", olga, {"text": text, "why": "a try"})
+    assert (reply.status, code(reply)) == (422, "catalog")
+    for said in (mistake, told(reply)["detail"]):
+        assert "may not name" in said
+        assert "Bob" not in said
+    assert served.catalog.read_text() == served.text()
+
+
+def test_the_schema_of_a_file_out_of_reach_is_not_even_read(served: Study) -> None:
+    olga = served.person("olga", "owner")
+    text = served.text() + '[tables.further]\nparquet = "/dev/zero"\npublic = true\n'
+    (mistake,) = told(served.send("check", olga, {"text": text}))["mistakes"][:1]
+    assert "may not name" in mistake
+
+
+def test_a_catalog_that_is_sent_may_name_what_is_served_and_what_lies_beside_it(
+    served: Study, tmp_path: Path
+) -> None:
+    apart(served)
+    olga = served.person("olga", "owner")
+    (tmp_path / "beside.csv").write_text("name\nBob\n")
+    far = further(served, "../beside.csv")
+    served.catalog.write_text(far)
+    assert served.send("swap", olga, {"why": "the server's own file"}).status == 201
+    assert served.send("swap", olga, {"text": far + "# more\n", "why": "as it was"}).status == 201
+    (served.folder / "new").mkdir()
+    (served.folder / "new" / "near.csv").write_text("name\nBob\n")
+    for file in ("new/near.csv", "new/*.csv"):
+        sent = {"text": further(served, file), "why": "one that is near"}
+        assert served.send("swap", olga, sent).status == 201
+
+
+def test_what_stands_in_the_place_of_a_header_is_told_to_nobody_who_calls(served: Study) -> None:
+    apart(served)
+    olga = served.person("olga", "owner")
+    (served.folder / "bare.csv").write_text("Bob,flu\nAnn,asthma\n")
+    sent = {"text": further(served, "bare.csv"), "why": "it has no header"}
+    reply = served.send("swap", olga, sent)
+    assert (reply.status, code(reply)) == (422, "catalog")
+    assert "has no column 'name'" in told(reply)["detail"]
+    assert b"Bob" not in reply.body
+    assert b"flu" not in reply.body
+
+
+def test_a_catalog_that_is_sent_writes_no_log_elsewhere(served: Study) -> None:
+    olga = served.person("olga", "owner")
+    text = '[log]\nfile = "../elsewhere"\n' + served.text()
+    reply = served.send("swap", olga, {"text": text, "why": "a try"})
+    assert (reply.status, code(reply)) == (422, "catalog")
+    assert not (served.folder.parent / "elsewhere").exists()

@@ -15,7 +15,7 @@ from sordino.engine.compile.dialect import select
 from sordino.engine.duckdb.attached import attached_door
 from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed, view_name
 from sordino.engine.duckdb.parquet import ParquetDoor, parquet_door
-from sordino.errors import CatalogError
+from sordino.errors import CatalogError, HeaderError
 from sordino.query.types import ARROW_TYPES, Type
 
 _GLOB = frozenset("*?[")
@@ -189,9 +189,9 @@ def _csv(table: Table, files: Iterable[str], ids: frozenset[str]) -> CsvRows:
         header = read_header(source)
         missing = [column.name for column in table.columns if column.name not in header]
         if missing:
-            raise CatalogError(
-                f"table {table.name!r}: the file {str(source.path)!r} has no column "
-                f"{missing[0]!r}; its header has {', '.join(header)}"
+            raise HeaderError(
+                f"table {table.name!r}: the file {str(source.path)!r} has no column {missing[0]!r}",
+                header,
             )
     return CsvRows(sources, table.columns)
 
