@@ -99,11 +99,13 @@ class Rounds:
         self.keeper = Forked(site.serve_keeper, self._descriptors)
         self.gateway = Forked(partial(serve_gateway, site, self.listener, 1), self._connections)
         self.heard = 0
+        self.burnt = 0  # charges without an answer when there was no keeper last
 
     def run(self, left: list[str]) -> None:
         """Kill as often as one site is killed, and look at everything in the end."""
+        rounds = min(_ROUNDS, len(left))
         try:
-            for _ in range(min(_ROUNDS, len(left))):
+            for _ in range(rounds):
                 name = left.pop()
                 self._round(name)
                 self.campaign.done[name] += 1
@@ -113,6 +115,8 @@ class Rounds:
             for client in self.clients:
                 client.hang_up()
             self.listener.close()
+        looks = self.records.seen["verified"] + self.records.seen["no ledger yet"]
+        assert looks == rounds + 1, "a kill was not looked at"
         self.campaign.seen += self.records.seen
         self.campaign.seen["never answered"] += len(self.records.unanswered)
 
@@ -141,11 +145,11 @@ class Rounds:
                 assert ended == -signal.SIGKILL, f"it ended by itself, with {ended}"
         if self.gateway.child == 0:
             self._pump(replies=10**9, seconds=0.0)  # what had been sent is there to be read
-        if self.keeper.child == 0:
-            before = len(self.records.unanswered)
-            self.records.check(whole=True)
-            burnt = len(self.records.unanswered) - before
+        self.records.check(whole=True)
+        if self.keeper.child == 0:  # else some that are without an answer are only under way
+            burnt = len(self.records.unanswered) - self.burnt
             assert burnt <= _CLIENTS, f"{burnt} charges without an answer"
+            self.burnt += burnt
             self.campaign.seen["charges cut off"] += max(0, burnt)
 
     def _wait_ready(self, starting: list[Forked]) -> None:

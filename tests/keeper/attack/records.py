@@ -67,6 +67,8 @@ class Records:
         """Hold the ledger to everything; ``whole`` computes all of its hashes, too."""
         if not self.site.catalog.book or not self.site.catalog.book.place.exists():  # type: ignore[union-attr]
             assert not self._unchecked, "answers were handed out, and there is no ledger"
+            assert self.head is None, "there was a ledger"
+            self.seen["no ledger yet"] += 1
             return
         book = open_ledger(self.site.catalog, self.site.catalog.book)
         try:
