@@ -76,9 +76,7 @@ class Forge:
     def true(self) -> Fields:
         """Return the fields of a request as a gateway could send it."""
         dice = self.dice
-        call = dice.choice(CALLS)
-        if call.name in _ENDS and dice.random() < 0.98:  # else no credential would be good for long
-            call = BY_NAME["ask"]
+        call = BY_NAME[self._lasting(dice.choice(CALLS).name)]
         by = dice.choice(self.passes)
         path = {
             name: dice.choice(self.places if name == "answer" else _WORDS)
@@ -97,6 +95,10 @@ class Forge:
             "body": b"" if call.body is None else msgspec.json.encode(self._body(call.name)),
             "key": f"key-{dice.randrange(200)}" if dice.random() < 0.7 else None,
         }
+
+    def _lasting(self, name: str) -> str:
+        """Return a call which seldom ends a credential, or none would be good for long."""
+        return "ask" if name in _ENDS and self.dice.random() < 0.98 else name
 
     def _question(self) -> Fields:
         dice = self.dice
@@ -141,7 +143,8 @@ class Forge:
         )
 
     def _other_call(self, fields: Fields) -> None:
-        fields["call"] = self.dice.choice([*(call.name for call in CALLS), "", "reply", "__init__"])
+        names = [*(call.name for call in CALLS), "", "reply", "__init__"]
+        fields["call"] = self._lasting(self.dice.choice(names))
 
     def _other_credential(self, fields: Fields) -> None:
         secret = self.dice.choice(self.passes).secret
