@@ -109,15 +109,16 @@ def raw_requests() -> st.SearchStrategy[bytes]:
     )
     return st.builds(
         _raw,
-        methods,
+        st.just(b"POST") | methods,
         st.one_of(
             st.sampled_from((b"/v1/answers", b"/v1/prices", b"/v1/me")),
+            st.sampled_from((b"/v1/answers", b"/v1/prices")),
             targets().map(lambda text: text.encode()),
             st.binary(max_size=30),
         ),
-        versions,
-        st.lists(headers(), max_size=5),
-        st.sampled_from((b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r")),
+        st.just(b"HTTP/1.1") | versions,
+        st.just([]) | st.lists(headers(), max_size=5),
+        st.just(b"\r\n") | st.sampled_from((b"\r\n", b"\n", b"\r")),
         framings(),
     )
 

@@ -219,7 +219,8 @@ def test_fifty_thousand_requests_that_are_wrong_in_some_way_are_answered_in_form
             seen[what] += judge.sent - before
         if judge.sent - sent >= LONG:
             break
-    told = {**seen, **judge.statuses, "charges": judge.charges - charges}
+    seen_statuses = {str(status): many for status, many in judge.statuses.items()}
+    told = {**seen, **seen_statuses, "charges": judge.charges - charges}
     sys.stdout.write(f"\n{json.dumps(told)}\n")
     assert sum(seen.values()) == judge.sent - sent >= LONG
     assert judge.charges - charges >= 100  # some were right, or nothing would ever be charged

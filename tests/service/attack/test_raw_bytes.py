@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
+import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +90,9 @@ def line() -> Iterator[Line]:
             yield Line(keeper, gateway)
 
 
-def send_bytes(line: Line, examples: int) -> None:
+def send_bytes(line: Line, examples: int) -> Counter[str]:
+    seen: Counter[str] = Counter()
+
     @settings(
         max_examples=examples,
         deadline=None,
@@ -100,14 +105,19 @@ def send_bytes(line: Line, examples: int) -> None:
     def send(data: bytes) -> None:
         first = len(line.keeper.done)
         heard = statuses(line.send(data, QUIET))
+        seen["sent"] += 1
+        seen.update(map(str, heard))
         assert all(status < 500 for status in heard), (data, heard)
         for one in line.keeper.done[first:]:
             assert one.status < 500, (data, one)
             assert not one.is_charged or (one.call, one.status) == ("ask", 200), (data, one)
+            seen["reached the keeper"] += 1
 
     send()
+    assert seen["sent"] == examples
     assert line.gateway.process.poll() is None
     assert statuses(line.ask()) == [200]
+    return seen
 
 
 def test_bytes_that_are_nearly_http_are_refused(line: Line) -> None:
@@ -116,7 +126,10 @@ def test_bytes_that_are_nearly_http_are_refused(line: Line) -> None:
 
 @pytest.mark.soak
 def test_thousands_of_times_bytes_that_are_nearly_http_are_refused(line: Line) -> None:
-    send_bytes(line, LONG_SENT)
+    seen = send_bytes(line, LONG_SENT)
+    sys.stdout.write(f"\n{json.dumps(seen)}\n")
+    assert seen["400"] > LONG_SENT / 4
+    assert seen["reached the keeper"] > LONG_SENT / 100
 
 
 @pytest.mark.parametrize(
