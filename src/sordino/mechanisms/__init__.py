@@ -16,6 +16,7 @@ from sordino.mechanisms.choose import (
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.keys.selection import KeySelection
 from sordino.mechanisms.laplace import Laplace
+from sordino.mechanisms.mechanism import Constant
 from sordino.mechanisms.propose_test_release import ProposeTestRelease
 from sordino.mechanisms.smooth import Smooth
 
@@ -24,4 +25,12 @@ __all__ = ["ADDING", "CHOOSING", "RELEASING", "Gaussian", "Laplace"]
 # Each is enrolled in the laws of its kind.
 ADDING = (Laplace, Gaussian)
 CHOOSING = (Exponential, PermuteAndFlip, NoisyMax, Generalised, TopK, JointTopK, Quantiles)
-RELEASING = (Smooth, KeySelection, ProposeTestRelease, PrivateBounds, AboveThreshold, BestOf)
+RELEASING = (
+    Smooth,
+    KeySelection,
+    ProposeTestRelease,
+    PrivateBounds,
+    AboveThreshold,
+    BestOf,
+    Constant,
+)

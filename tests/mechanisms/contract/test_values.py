@@ -76,7 +76,7 @@ FILLED_IN = [
     "neighbours='add_remove')",
     *(
         f"Smooth(noise={noise}, epsilon=1, step={step}, bounds=(0, 10))"
-        for noise in ("'cauchy'", "'lomax'", "'student'", "'laplace', delta=1e-6")
+        for noise in ("'cauchy'", "'lomax'", "'power'", "'student'", "'laplace', delta=1e-6")
         for step in (0.25, 0.5)
     ),
 ]

@@ -14,6 +14,7 @@ from mpmath import mpf
 from sordino import (
     AboveThreshold,
     BestOf,
+    Constant,
     Exponential,
     KeySelection,
     PrivateBounds,
@@ -232,6 +233,20 @@ def repeated(mechanism: BestOf, epsilon: str) -> Release:
     )
 
 
+# Always the same, whatever the data are: any two data sets are neighbours.
+
+
+def silent(mechanism: Constant) -> Release:
+    return Release(
+        mechanism,
+        Fraction(0),
+        Fraction(0),
+        lambda m, data: m.release(data),
+        lambda m, _: {m.value: 1.0},
+        lambda: iter([((0,), (1,)), ((), (9, 9, 9))]),
+    )
+
+
 def _smooth(**arguments: Any) -> Release:
     fine: dict[str, Any] = {"step": Fraction(1, 2), "floor": Fraction(1, 8), "bounds": (-20, 24)}
     return medians(Smooth(**fine | arguments))
@@ -288,5 +303,6 @@ EXAMPLES: dict[type, list[Release]] = {
         repeated(BestOf(loss=RUN, expected_runs=4, delta=0.1), "3"),
         repeated(BestOf(loss=RUN, expected_runs=2, distribution="poisson"), "1.924235"),
     ],
+    Constant: [silent(Constant(7))],
 }
 EVERY = [release for releases in EXAMPLES.values() for release in releases]

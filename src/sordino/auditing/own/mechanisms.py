@@ -35,6 +35,7 @@ from sordino.mechanisms.choose import (
     BestOf,
     Exponential,
     Generalised,
+    Integers,
     Interval,
     JointTopK,
     Line,
@@ -53,6 +54,7 @@ from sordino.mechanisms.choose import (
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.keys.selection import KeySelection, Method, Selected, select_keys
 from sordino.mechanisms.laplace import Laplace
+from sordino.mechanisms.mechanism import Constant
 from sordino.mechanisms.propose_test_release import ProposeTestRelease
 from sordino.mechanisms.smooth import Smooth
 
@@ -187,6 +189,15 @@ def _choosing() -> Iterator[Case]:
         pairs=same_way,
         name="monotone",
     )
+    exchanging = Exponential(sensitivity=1, epsilon=1, normaliser="constant")
+    yield _case(
+        exchanging,
+        exchanging.release,
+        ((1, 0, 0), (0, 1, 0)),
+        law=exchanging.probabilities,
+        pairs=tuple(_exchanged(3)),
+        name="constant normaliser",
+    )
     ranked = TopK(k=2, sensitivity=1, epsilon=1, monotone=True)
     more = tuple(_moved(4, (0, 1)))
     pair = ((3, 3, 0, 0), (3, 3, 1, 1))
@@ -218,6 +229,14 @@ def _moved(size: int, steps: tuple[int, int]) -> Iterator[Pair]:
     for scores in itertools.product(range(3), repeat=size):
         for change in itertools.product(range(steps[0], steps[1] + 1), repeat=size):
             yield scores, tuple(a + b for a, b in zip(scores, change, strict=True))
+
+
+def _exchanged(size: int) -> Iterator[Pair]:
+    """All scores from 0 to 2, with every order of them in which none has moved by more than 1."""
+    for scores in itertools.product(range(3), repeat=size):
+        for other in set(itertools.permutations(scores)):
+            if max(abs(a - b) for a, b in zip(scores, other, strict=True)) == 1:
+                yield scores, other
 
 
 def _votes(relation: str) -> Iterator[Pair]:
@@ -337,6 +356,8 @@ def _releasing() -> Iterator[Case]:
         law=laws.best_law(best, run.probabilities),
         pairs=moved,
     )
+    silent = Constant(0)
+    yield _case(silent, silent.release, ((0, 0, 0), (6, 6, 6)), law=lambda _: {0: 1.0}, pairs=moved)
 
 
 def _end(ends: PrivateBounds) -> Callable[[Any], Any]:
@@ -372,6 +393,10 @@ def _vote_functions() -> Iterator[Case]:
         counts = [votes.count(number) for number in seen]
         return choose(seen, counts, domain_size=9, epsilon=1, monotone=True)
 
+    def only_those_of_integers(votes: Records) -> Any:
+        counts = {number: votes.count(number) for number in set(votes)}
+        return choose(Integers(1, 9), counts, epsilon=1, monotone=True)
+
     def kept(votes: Records) -> tuple[Any, ...]:
         seen = sorted(set(votes))
         counts = [votes.count(name) for name in seen]
@@ -396,6 +421,14 @@ def _vote_functions() -> Iterator[Case]:
         "choose, an unlisted domain",
         PermuteAndFlip,
         only_those_seen,
+        (2, 2),
+        (2, 2, 7),
+        1.0,
+    )
+    yield Case(
+        "choose, integers",
+        PermuteAndFlip,
+        only_those_of_integers,
         (2, 2),
         (2, 2, 7),
         1.0,
