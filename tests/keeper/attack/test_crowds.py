@@ -27,10 +27,19 @@ def test_64_equal_requests_at_once_are_charged_once_in_1_000_rounds() -> None:
     assert crowd("equal", rounds=1_000, duckdb=True)["charges"] == 1_000
 
 
-def test_through_four_gateways_exactly_what_fits_is_granted() -> None:
-    found = crowd("scarce")
+def scarce(**more: object) -> None:
+    found = crowd("scarce", **more)
     assert found["granted"] == 1_428
     assert len(found["gateways"]) > 1, "one worker has served all"
+
+
+def test_through_four_gateways_exactly_what_fits_is_granted() -> None:
+    scarce()
+
+
+@pytest.mark.soak
+def test_it_is_the_same_with_a_real_engine() -> None:
+    scarce(duckdb=True)
 
 
 @pytest.mark.soak
