@@ -41,7 +41,7 @@ from sordino.keeper.problems import (
 from sordino.keeper.quotes import Quote
 from sordino.keeper.reading import visible
 from sordino.keeper.replies import as_json
-from sordino.keeper.requests import is_dear
+from sordino.keeper.requests import check_room, is_dear
 from sordino.keeper.requests import to_json as request_to_json
 from sordino.keeper.slots import Departure
 from sordino.keeper.state import Row, State, StateError
@@ -438,6 +438,7 @@ def _reserve(visit: Visit, priced: Priced, given_back: ExitStack) -> int | None:
     given_back.callback(keeper.tokens.release, visit.by.token, priced.price)
     if not is_dear(visit, priced):
         return None
+    check_room(visit, priced)
     approval = keeper.requests.use(visit, priced)
     if approval is None:
         row = keeper.requests.send(visit, priced, explained(visit, priced))

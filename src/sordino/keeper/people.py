@@ -13,10 +13,10 @@ from sordino.channel import messages
 from sordino.channel.frames import Reply
 from sordino.channel.messages import Role
 from sordino.keeper.passwords import hash_password, is_password
-from sordino.keeper.problems import Refusal, arguments, forbidden, not_there, wrong_body
+from sordino.keeper.problems import Refusal, arguments, forbidden, not_there, too_many, wrong_body
 from sordino.keeper.replies import as_json, nothing
 from sordino.keeper.state import Row, State
-from sordino.keeper.tokens import Caller, Token, scopes_of
+from sordino.keeper.tokens import LOGIN, Caller, Token, scopes_of
 from sordino.keeper.visit import Desk, Visit
 from sordino.ledger.ledger import check_name
 from sordino.numbers.rational import Number, decimal_of, positive
@@ -24,6 +24,7 @@ from sordino.session.service import check_who
 
 DAY = 24 * 3600
 SECONDS_OF_LOGIN = 12 * 3600
+_TOKENS_A_DAY, _LOGINS_A_DAY = 200, 1_000  # of one person
 _NANO = 10**9
 _LARGEST_CAP = 2**63 - 1  # nano-units; what the file can hold
 
@@ -207,6 +208,8 @@ def token(visit: Visit) -> Reply:
     if not scopes <= most:
         raise forbidden()
     _check_tables(visit.generation.catalog, body.tables)
+    if not _is_owner(caller):
+        _check_many(visit, who, by_login=False)
     secret, made = visit.keeper.tokens.make(
         who,
         scopes,
@@ -219,6 +222,14 @@ def token(visit: Visit) -> Reply:
     )
     visit.keeper.state.note(caller.who, "token", f"{made.number} for {who}")
     return as_json({**token_to_json(made), "secret": secret}, 201)
+
+
+def _check_many(visit: Visit, who: str, *, by_login: bool) -> None:
+    """Refuse one more token to somebody who has made many within a day, and could fill the disk."""
+    most = _LOGINS_A_DAY if by_login else _TOKENS_A_DAY
+    since = visit.keeper.state.now() - DAY
+    if visit.keeper.tokens.made(who, since, by_login=by_login) >= most:
+        raise too_many(f"you have made {most:,} tokens within a day; use one of them", 3600)
 
 
 def _may_make(caller: Caller, body: messages.NewToken) -> bool:
@@ -253,8 +264,8 @@ def revoke(visit: Visit) -> Reply:
     held = visit.keeper.tokens.get(visit.request.path.get("token", ""))
     if held is None or (held.who != visit.by.who and not _is_owner(visit.by)):
         raise not_there()
-    visit.keeper.tokens.revoke(held.number)
-    visit.keeper.state.note(visit.by.who, "revoke", f"{held.number} of {held.who}")
+    if visit.keeper.tokens.revoke(held.number):
+        visit.keeper.state.note(visit.by.who, "revoke", f"{held.number} of {held.who}")
     return nothing()
 
 
@@ -277,12 +288,13 @@ def _logged_in(visit: Visit, body: messages.Login) -> Reply:
     if not is_password(None if row is None else row["password"], body.password) or row is None:
         raise Refusal("login_refused", 401, "this name and this password do not belong together")
     visit.keeper.guesses.was_right(body.name, visit.request.address)
+    _check_many(visit, row["name"], by_login=True)
     secret, made = visit.keeper.tokens.make(
         row["name"],
         scopes_of(row["roles"].split()),
         seconds=SECONDS_OF_LOGIN,
         fresh=True,
-        note="login",
+        note=LOGIN,
     )
     return as_json({**token_to_json(made), "secret": secret}, 201)
 

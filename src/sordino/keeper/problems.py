@@ -100,6 +100,11 @@ def wrong_body(message: str) -> Refusal:
     return Refusal("body", 400, message)
 
 
+def too_many(message: str, seconds: int) -> Refusal:
+    """Say that somebody has done something so often that it is another day's."""
+    return Refusal("too_many", 429, message, headers={"Retry-After": str(seconds)})
+
+
 def document(error: Exception) -> dict[str, Any]:
     """Return the problem document of an error whose text whoever asked may read.
 

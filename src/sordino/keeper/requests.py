@@ -15,15 +15,19 @@ import msgspec
 from sordino.channel import messages
 from sordino.channel.frames import Reply
 from sordino.channel.messages import Decision
-from sordino.keeper.problems import Refusal, forbidden, not_there
+from sordino.errors import BudgetExceeded
+from sordino.keeper.problems import Refusal, forbidden, not_there, too_many
 from sordino.keeper.replies import as_json
 from sordino.keeper.state import Row, State
 from sordino.keeper.visit import Desk, Visit
+from sordino.privacy.currency import Price
 
 if TYPE_CHECKING:
     from sordino.keeper.asking import Priced
 
 SECONDS = 14 * 24 * 3600
+_DAY = 24 * 3600
+_MOST_A_DAY = 200  # of one person, so that nobody fills the disk, or the list of who decides
 _OPEN = "('sent', 'voted')"
 _LIVING = "('sent', 'voted', 'approved')"
 _STATES = (
@@ -37,6 +41,14 @@ def is_dear(visit: Visit, priced: Priced) -> bool:
     """Tell whether a question costs more than may be asked without approval."""
     most = visit.generation.catalog.serving.approve_above
     return most is not None and priced.price > most * _NANO
+
+
+def check_room(visit: Visit, priced: Priced) -> None:
+    """Refuse a price that no budget has room for: whoever approves it could change nothing."""
+    budget = visit.generation.catalog.purse(priced.plan.people).budget
+    if priced.price > budget.cap.nanos:
+        asked = str(Price(budget.currency, priced.price))
+        raise BudgetExceeded(asked, str(budget.cap), budget.currency.what_fits(budget.cap.nanos))
 
 
 class Requests:
@@ -61,6 +73,7 @@ class Requests:
             )
             if row is not None:
                 return row
+            self._check_many(visit.by.who)
             number = self._state.add(
                 "INSERT INTO requests (who, ask, asked, people, price, delta, explanation, "
                 "comment, generation, approvers, state, at, expires) "
@@ -80,6 +93,21 @@ class Requests:
             )
             self._state.note(visit.by.who, "request sent", str(number))
             return self.get(number)
+
+    def _check_many(self, who: str) -> None:
+        """Refuse one more request of a person who has sent many within a day."""
+        now = self._state.now()
+        last = self._state.row(
+            "SELECT at FROM requests WHERE who = ? AND at > ? ORDER BY at DESC LIMIT 1 OFFSET ?",
+            who,
+            now - _DAY,
+            _MOST_A_DAY - 1,
+        )
+        if last is not None:
+            raise too_many(
+                f"you have sent {_MOST_A_DAY} requests within a day, and may send no more",
+                last["at"] + _DAY - now,
+            )
 
     def get(self, number: int) -> Row:
         """Return a request, as it is now."""
@@ -199,6 +227,7 @@ def petition(visit: Visit) -> Reply:
 
     body = visit.read(messages.Petition)
     priced = price(visit, body.question)
+    check_room(visit, priced)
     if not is_dear(visit, priced):
         raise Refusal("not_dear", 409, "this question needs no approval; ask it")
     row = visit.keeper.requests.send(visit, priced, explained(visit, priced), body.comment)

@@ -115,6 +115,7 @@ MIGRATIONS: Final = (
     CREATE INDEX tokens_made_with ON tokens(made_with);
     """,
 )
+_STEPS = 1_000  # of the journal that are read at once, so that others may write in between
 _APPLICATION = 0x5D0BDB  # tells the file from other files of SQLite
 
 
@@ -240,13 +241,17 @@ class State:
     def check_journal(self) -> int:
         """Compute all hashes of the journal anew; return how many steps there are."""
         before, number = _FIRST_HASH, 0
-        with self._turn:
-            for row in self._db.execute("SELECT * FROM journal ORDER BY number"):
+        first = -(2**63)  # and there should be none before 1
+        while found := self.rows(
+            "SELECT * FROM journal WHERE number >= ? ORDER BY number LIMIT ?", first, _STEPS
+        ):
+            for row in found:
                 number += 1
                 step = tuple(row)[:-1]
                 if row["number"] != number or row["hash"] != step_hash(before, step):
                     raise StateError(f"step {number} of the journal was changed or taken away")
                 before = row["hash"]
+            first = number + 1
         return number
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ from sordino.keeper.state import Row, State
 _FORM = re.compile(r"sd_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})")
 _BYTES = 32
 _MINUTE = 60
+LOGIN = "login"  # the note of a token that a password has given
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +177,23 @@ class Tokens:
         )
         return [_token(row) for row in rows]
 
-    def revoke(self, number: str) -> None:
-        """End a token and all that were made with it, or with those; no later request is known."""
-        self._state.change(
+    def made(self, who: str, since: int, *, by_login: bool) -> int:
+        """Return how many tokens somebody has made since a time: by logging in, or with another."""
+        sql = "SELECT count(*) AS many FROM tokens WHERE who = ? AND made > ? AND "
+        sql += "(made_with IS NULL AND note = ?)" if by_login else "made_with IS NOT NULL"
+        row = self._state.row(sql, who, since, *([LOGIN] if by_login else []))
+        return 0 if row is None else int(row["many"])
+
+    def revoke(self, number: str) -> int:
+        """End a token and all that were made with it, or with those; no later request is known.
+
+        Returns how many have ended.
+        """
+        return self._state.change(
+            "UPDATE tokens SET revoked = ?1 WHERE revoked IS NULL AND id IN ("
             "WITH RECURSIVE ended(id) AS (SELECT ?2 UNION "
             "SELECT tokens.id FROM tokens JOIN ended ON tokens.made_with = ended.id) "
-            "UPDATE tokens SET revoked = ?1 WHERE id IN (SELECT id FROM ended) AND revoked IS NULL",
+            "SELECT id FROM ended)",
             self._state.now(),
             number,
         )
@@ -193,6 +205,8 @@ class Tokens:
         """
         if token.cap is None:
             return True
+        if nanos > token.cap:  # it may be larger than any number that the file can hold
+            return False
         return bool(
             self._state.change(
                 "UPDATE tokens SET spent = spent + ?1 WHERE id = ?2 AND spent + ?1 <= cap",

@@ -129,6 +129,40 @@ def test_ending_tokens_has_a_rate_of_its_own(tmp_path: Path) -> None:
         assert served.send("revoke", ann, path={"token": number}).status == 204
 
 
+def test_nobody_fills_the_disk_with_tokens(served: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "_TOKENS_A_DAY", 2)
+    monkeypatch.setattr(people, "_LOGINS_A_DAY", 2)
+    word = "correct horse battery"
+    ann, olga = served.person("ann", "analyst", password=word), served.person("olga", "owner")
+    login = {"name": "ann", "password": word}
+    for call, by, body, status in (("token", ann, {}, 201), ("login", None, login, 201)):
+        for _ in range(2):
+            made = served.send(call, by, body)
+            assert made.status == status
+            assert served.send("revoke", ann, path={"token": told(made)["id"]}).status == 204
+        refused = served.send(call, by, body)
+        assert (refused.status, code(refused)) == (429, "too_many")
+    wrong = served.send("login", None, {**login, "password": "another one"})
+    assert code(wrong) == "login_refused"  # as if there were no limit
+    for _ in range(3):
+        assert served.send("token", olga, {"name": "ann"}).status == 201
+    served.time.now += DAY - 1
+    olga = served.person("olga", "owner")
+    assert served.send("token", served.person("ann", "analyst"), {}).status == 429
+    served.time.now += 1
+    assert served.send("token", served.person("ann", "analyst"), {}).status == 201
+    assert served.send("login", None, login).status == 201
+
+
+def test_a_token_that_has_ended_is_ended_once_in_the_journal(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    made = told(served.send("token", ann, {}))["id"]
+    for _ in range(3):
+        assert served.send("revoke", ann, path={"token": made}).status == 204
+    steps = served.state.rows("SELECT * FROM journal WHERE what = 'revoke'")
+    assert [step["about"] for step in steps] == [f"{made} of ann"]
+
+
 @pytest.mark.parametrize("fresh", [False, True])
 def test_keys_that_are_used_again_with_other_bodies_charge_once_each(
     served: Study, fresh: bool

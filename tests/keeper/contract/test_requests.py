@@ -11,9 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from sordino.channel.frames import Reply
 from sordino.keeper import requests
 from sordino.keeper.requests import SECONDS
-from tests.keeper.study import Study, code, question, study, told
+from tests.keeper.study import DAY, Study, code, question, study, told
 
 DEAR = question(epsilon="0.5")
 
@@ -80,11 +81,50 @@ def test_an_approval_is_for_who_has_asked(served: Study) -> None:
 
 def test_an_approval_is_given_back_where_nothing_was_charged(served: Study) -> None:
     ann, pia = served.person("ann", "analyst"), served.person("pia", "approver")
-    too_dear = {"question": question(epsilon="5")}
+    served.ask(ann)  # so that there is less left than the budget
+    too_dear = {"question": question(epsilon="2.95")}
     assert served.send("ask", ann, too_dear).status == 202
     served.send("vote", pia, {"decision": "approve"}, path={"request": "1"})
     assert served.send("ask", ann, too_dear).status == 409
     assert told(served.send("request", ann, path={"request": "1"}))["state"] == "approved"
+
+
+@pytest.mark.parametrize("price", ["3.1", "9223372036.854775808", "1e10"])
+def test_what_no_budget_has_room_for_is_refused_and_not_sent(served: Study, price: str) -> None:
+    ann = served.person("ann", "analyst")
+    capped = served.token("ann", ("ask",), cap=10**9)
+    body = {"question": question(epsilon=price)}
+    for call in ("ask", "petition"):
+        reply = served.send(call, ann, body)
+        assert (reply.status, code(reply)) == (409, "budget_exceeded")
+    assert told(reply)["arguments"][1:] == ["epsilon 3", "epsilon 3 or less would fit"]
+    assert code(served.send("ask", capped, body)) == "token_spent"
+    assert told(served.send("requests", ann))["requests"] == []
+
+
+def test_nobody_fills_the_list_of_who_decides(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "_MOST_A_DAY", 3)
+    ann, bob = served.person("ann", "analyst"), served.person("bob", "analyst")
+
+    def send(who: str, price: int) -> Reply:
+        return served.send("petition", who, {"question": question(epsilon=f"0.{price}")})
+
+    for price in (30, 31, 32):
+        assert send(ann, price).status == 201
+        assert served.send("withdraw", ann, path={"request": str(price - 29)}).status == 200
+        served.time.now += 10
+    for call in ("petition", "ask"):
+        reply = served.send(call, ann, {"question": question(epsilon="0.33")})
+        assert (reply.status, code(reply)) == (429, "too_many")
+        assert reply.headers["Retry-After"] == str(DAY - 30)
+    assert served.charges == []
+    assert send(bob, 33).status == 201
+    served.time.now += DAY - 30
+    ann = served.person("ann", "analyst")
+    assert send(ann, 33).status == 201
+    assert send(ann, 34).status == 429
 
 
 def test_nobody_decides_their_own(served: Study) -> None:

@@ -110,13 +110,19 @@ def test_a_journal_is_never_changed(tmp_path: Path) -> None:
         "UPDATE journal SET hash = 'x' WHERE number = 1",
         "DELETE FROM journal WHERE number = 1",
         "DELETE FROM journal WHERE number = 2",
+        "INSERT INTO journal VALUES (0, 1, 'a', 'b', 'c', 'd')",
     ],
 )
-def test_what_was_done_to_a_journal_shows(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 1_000])
+def test_what_was_done_to_a_journal_shows(
+    tmp_path: Path, damage: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sordino.keeper.state._STEPS", at_once)
     path = tmp_path / "keeper.db"
     state = State(path)
     for about in "abc":
         state.note("owner", "person", about)
+    assert state.check_journal() == 3
     state.close()
     with sqlite3.connect(path) as db:
         for name in ("journal_no_update", "journal_no_delete", "journal_in_order"):
