@@ -179,7 +179,10 @@ def send_bodies(judge: Judge, examples: int, draw: int = 0) -> None:
 
 
 def test_raw_bodies_are_answered_in_form(judge: Judge) -> None:
+    refused, charges = judge.refused, judge.charges
     send_bodies(judge, BODIES)
+    assert BODIES / 2 < judge.refused - refused < BODIES
+    assert judge.charges > charges  # else no refused one could have been seen to be charged
 
 
 def send_targets(judge: Judge, examples: int, draw: int = 0) -> None:
@@ -320,11 +323,3 @@ def test_wrong_headers_are_refused(
 
 def test_the_numbers_above_are_all_sent_as_raw_bodies_too() -> None:
     assert len(set(NUMBERS)) == len(NUMBERS)
-
-
-def test_most_were_refused_and_some_were_answered(judge: Judge) -> None:
-    if judge.sent < 1_000:
-        pytest.skip("only with the tests above")
-    assert judge.refused > judge.sent / 2
-    assert judge.sent - judge.refused > 20
-    assert judge.keeper.heads  # some of them were charged, so that the check above means something
