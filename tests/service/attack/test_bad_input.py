@@ -165,9 +165,9 @@ def send_bodies(judge: Judge, examples: int, draw: int = 0) -> None:
     @given(
         name=calls,
         body=bodies(),
-        role=st.sampled_from((*ROLES, "analyst", "analyst", None)),
+        role=st.just("analyst") | st.sampled_from((*ROLES, None)),
         pieces=st.integers(1, 4),
-        key=st.sampled_from((None, "k", "\0", "a" * 300, "\u00e9", "k 1", "")),
+        key=st.none() | st.sampled_from(("k", "\0", "a" * 300, "\u00e9", "k 1", "")),
     )
     def send(name: str, body: bytes, role: str | None, pieces: int, key: str | None) -> None:
         call = BY_NAME[name]
@@ -226,7 +226,7 @@ def test_fifty_thousand_requests_that_are_wrong_in_some_way_are_answered_in_form
     told = {**seen, **seen_statuses, "charges": judge.charges - charges}
     sys.stdout.write(f"\n{json.dumps(told)}\n")
     assert sum(seen.values()) == judge.sent - sent >= LONG
-    assert judge.charges - charges >= 100  # some were right, or nothing would ever be charged
+    assert judge.charges - charges >= 50  # some were right, or nothing would ever be charged
     assert judge.statuses[409] + judge.statuses[422] >= 100  # and some are wrong in their sense
 
 
