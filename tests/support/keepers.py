@@ -25,7 +25,10 @@ def echo(request: Request) -> Reply:
 
 
 class FakeKeeper:
-    """Listens at a socket, and replies as ``answering`` says; one thread for each connection."""
+    """Listens at a socket, and replies as ``answering`` says; one thread for each connection.
+
+    Everybody who knocks may come in, and is not counted.
+    """
 
     def __init__(self, path: Path, answering: Answering = echo) -> None:
         self.path = path
@@ -81,6 +84,9 @@ class FakeKeeper:
                     header = _exactly(connection, frames.HEADER.size)
                     size = frames.length(header, frames.LARGEST_REQUEST)
                     request = frames.unpack_request(_exactly(connection, size))
+                    if request.knocks:
+                        connection.sendall(frames.pack(Reply(204, "", b"")))
+                        continue
                     self.requests.append(request)
                     connection.sendall(frames.pack(self.answering(request)))
                 except OSError:

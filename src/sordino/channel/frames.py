@@ -41,6 +41,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seen: str | None = None  # the newest receipt that the client remembers
     tag: str | None = None  # of If-None-Match
     address: str = ""
+    knocks: bool = False
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

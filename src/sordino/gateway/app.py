@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, nullcontext
 from http import HTTPStatus
 from typing import Final
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -30,7 +31,7 @@ from sordino.gateway import problems
 from sordino.gateway.access import AccessLog, Numbers, Served
 from sordino.gateway.forwarded import Proxies
 from sordino.gateway.headers import SAFE, Names
-from sordino.gateway.limits import Limits, is_long, read_body
+from sordino.gateway.limits import Limits, is_long, read_body, throw_away
 from sordino.gateway.link import KeeperBusy, KeeperGone, Link
 from sordino.gateway.openapi import document
 from sordino.gateway.problems import Problem, Refused
@@ -139,20 +140,31 @@ class Gateway:
             request.scope[_ROUTE] = path
             method = "GET" if request.method == "HEAD" else request.method
             call = calls[method]
+            frame = self._frame(call, request)
+            _check_media(call, request.headers)
+            if call.is_long:
+                said = await self._said(replace(frame, knocks=True))
+                if said.status != HTTPStatus.NO_CONTENT:
+                    await throw_away(request, self._limits)
+                    return response_of(said)
             async with self._turn() if call.is_long else nullcontext():
-                frame = await self._frame(call, request)
-                try:
-                    return response_of(await self._link.call(frame))
-                except KeeperGone:
-                    raise Refused(problems.NO_KEEPER) from None
-                except KeeperBusy:
-                    raise Refused(problems.BUSY) from None
+                body = await self._body(call, request)
+                return response_of(await self._said(replace(frame, body=body)))
 
         return handle
 
+    async def _said(self, frame: frames.Request) -> Reply:
+        """Return what the keeper says; raises Refused where it says nothing."""
+        try:
+            return await self._link.call(frame)
+        except KeeperGone:
+            raise Refused(problems.NO_KEEPER) from None
+        except KeeperBusy:
+            raise Refused(problems.BUSY) from None
+
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        """Be one of the few requests with a long body: what they hold, anybody can send."""
+        """Be one of the few requests with a long body, so that few bytes are held for them."""
         try:
             async with asyncio.timeout(self._limits.catalog_waits):
                 await self._catalogs.acquire()
@@ -163,14 +175,13 @@ class Gateway:
         finally:
             self._catalogs.release()
 
-    async def _frame(self, call: Call, request: Request) -> frames.Request:
-        """Return a request as the keeper takes it; raises Refused where its form is wrong."""
+    def _frame(self, call: Call, request: Request) -> frames.Request:
+        """Return a request as the keeper takes it, without its body; Refused for a wrong form."""
         headers = request.headers
         _check_headers(headers)
         query = _query(call, request)
         if call.name in _FORMED and "format" not in query:
             query |= _form(headers.get("accept", ""))
-        body = await self._body(call, request)
         peer = "" if request.client is None else request.client.host
         return frames.Request(
             call=call.name,
@@ -178,7 +189,6 @@ class Gateway:
             credential=_credential(headers.get("authorization", "")),
             path=dict(request.path_params),
             query=query,
-            body=body,
             key=headers.get("idempotency-key"),
             seen=headers.get("sordino-seen"),
             tag=headers.get("if-none-match"),
@@ -186,18 +196,21 @@ class Gateway:
         )
 
     async def _body(self, call: Call, request: Request) -> bytes:
-        headers = request.headers
-        if call.body is not None:
-            media = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if media != _JSON or "content-encoding" in headers:
-                raise Refused(problems.NOT_JSON)
-        if "content-length" in headers and "transfer-encoding" in headers:
-            raise Refused(problems.BAD_FORM)  # two ends of one body, of which a proxy may see one
         limits = self._limits
         body = await read_body(request, limits, limits.catalog if call.is_long else limits.body)
         if body and call.body is None:
             raise Refused(problems.NO_BODY_TAKEN)
         return body
+
+
+def _check_media(call: Call, headers: Headers) -> None:
+    """Refuse a body of another kind, or one with two ends, of which a proxy may see one."""
+    if call.body is not None:
+        media = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media != _JSON or "content-encoding" in headers:
+            raise Refused(problems.NOT_JSON)
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise Refused(problems.BAD_FORM)
 
 
 def by_path(calls: Iterable[Call]) -> dict[str, dict[str, Call]]:

@@ -10,6 +10,7 @@ no with the same documents as everything else.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +80,12 @@ async def read_body(request: Request, limits: Limits, longest: int) -> bytes:
     if thrown_away:
         raise Refused(TOO_LARGE)
     return bytes(body)
+
+
+async def throw_away(request: Request, limits: Limits) -> None:
+    """Take a body that nobody wants, so that its client hears why; nothing of it is held."""
+    with contextlib.suppress(Refused):
+        await read_body(request, limits, 0)
 
 
 class BoundedProtocol(H11Protocol):

@@ -44,7 +44,7 @@ from sordino.keeper.problems import (
     wrong_body,
 )
 from sordino.keeper.rates import Company, Rates
-from sordino.keeper.replies import as_json
+from sordino.keeper.replies import as_json, nothing
 from sordino.keeper.requests import Requests
 from sordino.keeper.slots import Slots
 from sordino.keeper.state import State, StateError
@@ -158,6 +158,9 @@ class Keeper:
         caller = self._caller(request, call)
         if caller is None:
             return self._done(request, call, None, arrived)
+        if request.knocks:
+            self._check_rate(caller.who)
+            return nothing()
         if call.name in _ENDS:
             self._check_rate(f"{caller.who}\n{call.name}")
             return self._done(request, call, caller, arrived)

@@ -2,6 +2,7 @@
 """Long bodies, which only the calls about catalogs take, come two at a time."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import httpx
 
@@ -23,6 +24,9 @@ class Held(Link):
         self.waiting = 0
 
     async def call(self, request: Request) -> Reply:
+        if request.knocks:
+            known = request.credential == "olga"
+            return Reply(204, "", b"") if known else Reply(401, "application/json", b"{}")
         if request.call in ("check", "swap"):
             self.waiting += 1
             await self.let_go.wait()
@@ -42,7 +46,7 @@ def gateway_on(link: Link) -> Gateway:
 
 async def flooded() -> tuple[list[int], list[int], int]:
     link = Held()
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer olga"}
     transport = httpx.ASGITransport(gateway_on(link))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
 
@@ -65,3 +69,36 @@ def test_a_flood_of_long_catalogs_is_turned_away_and_nothing_else_is() -> None:
     assert others == [503] * 20
     assert usual == 200
     assert done == [200] * 7
+
+
+async def held_by_strangers() -> tuple[list[int], int, list[int]]:
+    link, go_on = Held(), asyncio.Event()
+    link.let_go.set()
+    kind = {"Content-Type": "application/json"}
+    transport = httpx.ASGITransport(gateway_on(link))
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"{"
+        await go_on.wait()
+        yield b"#" * 2_000_000
+
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+
+        async def send(token: str, content: bytes | AsyncIterator[bytes]) -> int:
+            headers = {**kind, "Authorization": f"Bearer {token}"}
+            sent = await client.post("/v1/catalogs/check", content=content, headers=headers)
+            return sent.status_code
+
+        strangers = [asyncio.create_task(send("eve", slow())) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        own = await send("olga", LONG)
+        go_on.set()
+        told = list(await asyncio.gather(*strangers))
+        return told, own, [await send("eve", LONG)]
+
+
+def test_nobody_without_a_token_of_an_owner_holds_the_turns_of_catalogs() -> None:
+    strangers, own, after = asyncio.run(held_by_strangers())
+    assert own == 200
+    assert strangers == [401] * 10
+    assert after == [401]

@@ -52,6 +52,18 @@ def test_a_catalog_may_be_long_and_nothing_else(served: Study) -> None:
     assert told(served.send("check", olga, {"text": served.text()}))["mistakes"] == []
 
 
+def test_who_knocks_is_told_whether_they_may_and_nothing_is_done(served: Study) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    body = {"text": served.text(epsilon="4"), "why": "the board allows more"}
+    for who, status in ((None, 401), (ann, 403), (olga, 204)):
+        for sent in (None, body):
+            assert served.send("swap", who, sent, knocks=True).status == status
+    made = told(served.send("token", ann, {}))["id"]
+    assert served.send("revoke", ann, path={"token": made}, knocks=True).status == 204
+    assert served.keeper.tokens.get(made).revoked is None  # type: ignore[union-attr]
+    assert served.catalog.read_text() == served.text()
+
+
 def test_a_swap_is_on_record_and_kept(served: Study) -> None:
     ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
     served.ask(ann, epsilon="2.9")
