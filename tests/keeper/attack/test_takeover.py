@@ -19,6 +19,7 @@ def taken_over(seconds: float, seed: int) -> dict[str, Any]:
     sys.stdout.write(f"\n{json.dumps(found)}\n")
     assert found["status 200"] > 0
     assert found["refused for a cap"] > 0
+    assert found["made up, and replied to"] > 0
     assert found["idle"] == 1_000
     return found
 
