@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sordino.privacy.convolve import Cumulants, Masses, above, below, unbounded, window_points
-from sordino.privacy.leaf import Leaf
+from sordino.privacy.leaf import PROFILE_ERROR, Leaf
 
 Part = tuple[Leaf, int]
 
@@ -51,6 +51,8 @@ _LEFT_OUT = 1e-18  # about the mass outside a window
 _UNSEEN = 1e-5  # of delta
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _EXACT = 2.0**28  # tilted exponents up to which doubles are precise enough
+_OFF = 4 * PROFILE_ERROR  # more than the profile and the moment of one use are off by together
+_EXPONENT = 8 * 2.0**-53  # of a tilted loss, relatively
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,15 @@ class Grid:
     def cost(self, aim: Aim) -> float:
         """Return the epsilon, or the logarithm of delta, that the order of the tilt gives."""
         return aim.cost(self.cumulants.total(self.tilt), self.tilt)
+
+    def is_enough(self, aim: Aim) -> bool:
+        """Tell whether the order of the tilt is certain to give so little that no more is asked.
+
+        What profiles and moments are off by adds up over all uses.
+        """
+        off = _OFF * sum(self.times) + _EXPONENT * self.tilt * self.cumulants.largest
+        cost = aim.cost(self.cumulants.total(self.tilt) + off, self.tilt)
+        return aim.reached(cost, unbounded(self.masses, self.times))
 
     def tilted(self, tilt: float) -> Grid:
         """Return the same masses with another tilt."""
@@ -194,7 +205,7 @@ class Grids:
         """
         aim, step = self._aim, grid.step
         for _ in range(_ROUNDS):
-            if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
+            if grid.is_enough(aim):
                 break
             before, halved = grid, self.finer(step, 2)
             if not self.is_possible(halved, grid) or self.points(halved) > points:

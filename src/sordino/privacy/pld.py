@@ -295,7 +295,7 @@ def _upper_epsilon(grids: Grids, aim: Aim) -> tuple[float, Grid]:
 def _fine_epsilon(grids: Grids, grid: Grid, aim: Aim) -> tuple[float, Grid]:
     """Return a bound from above on a grid that is fine enough for its moment."""
     delta = aim.delta or 0.0
-    if aim.reached(grid.cost(aim), unbounded(grid.masses, grid.times)):
+    if grid.is_enough(aim):
         return aim.floor, grid
     epsilon, found = _settled(grid, grids, delta, lower=False)
     if grids.few and aim.floor < epsilon <= _DECEIVED * grid.cost(aim):
