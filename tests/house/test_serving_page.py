@@ -98,7 +98,8 @@ def test_the_limits_are_those_of_the_code() -> None:
     text, limits = PAGE.read_text("utf-8"), Limits()
     for shown in (
         f"| body of a request | {limits.body:,} bytes; with a catalog, ",
-        f" {limits.catalog:,} bytes, and {limits.catalogs_at_once} of them at once: others wait {limits.catalog_waits:g} s",
+        f" {limits.catalog:,} bytes, and {limits.catalogs_at_once} of them at once: "
+        f"others wait {limits.catalog_waits:g} s",
         f"| headers | {limits.header:,} bytes in all, and {limits.headers_in:g} seconds",
         f"| body | {limits.body_in:g} seconds",
         f"| idle connection | {limits.idle} seconds |",
