@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from threading import get_ident
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Generic, TypeVar
 from weakref import ref
 
@@ -121,11 +120,6 @@ class Passing:
             gate.visits.end()
             sleep(_STEP)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if not self._nested:
             self._gate.visits.end()

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
+
+from sordino.channel.listening import listen_at
 
 WAITING: Final = 2048  # connections that nobody has taken yet
 
@@ -35,17 +36,7 @@ def listen(host: str, port: int) -> socket.socket:
 def listen_unix(path: Path) -> socket.socket:
     """Listen at a Unix socket that its owner and their group may use."""
     path.unlink(missing_ok=True)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o117)
-    try:
-        listening.bind(str(path))
-    except BaseException:
-        listening.close()
-        raise
-    finally:
-        os.umask(before)
-    listening.listen(WAITING)
-    return listening
+    return listen_at(path, hidden=0o117, waiting=WAITING)
 
 
 def place_of(listening: socket.socket) -> dict[str, object]:

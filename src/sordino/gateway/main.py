@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import uvicorn
 
+from sordino.channel.listening import announce
 from sordino.gateway.access import AccessLog, Numbers
 from sordino.gateway.app import Gateway
 from sordino.gateway.forwarded import Proxies
@@ -26,7 +27,7 @@ from sordino.gateway.headers import LOOPBACK, Names
 from sordino.gateway.limits import Limits, bounded
 from sordino.gateway.link import Link
 from sordino.gateway.listening import is_loopback, listen, listen_unix, place_of
-from sordino.gateway.processes import NotStarted, Process, Watch, announce
+from sordino.gateway.processes import NotStarted, Process, Watch
 
 FIRST_OF_SYSTEMD: Final = 3  # the first descriptor that systemd hands over
 MOST_FILES: Final = 65_536

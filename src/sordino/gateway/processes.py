@@ -11,7 +11,6 @@ import json
 import os
 import select
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -33,18 +32,6 @@ class NotStarted(Exception):
     def __init__(self, name: str, status: int) -> None:
         super().__init__(f"the {name} could not be started; it ended with {status}")
         self.status = status
-
-
-def announce(ready: int | None, **told: object) -> None:
-    """Say that this process is ready: on a descriptor, and to systemd where that asks for it."""
-    if ready is not None:
-        os.write(ready, json.dumps(told).encode() + b"\n")
-        os.close(ready)
-    address = os.environ.pop("NOTIFY_SOCKET", "")
-    if address:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notice:
-            notice.connect("\0" + address[1:] if address.startswith("@") else address)
-            notice.sendall(b"READY=1")
 
 
 @dataclass

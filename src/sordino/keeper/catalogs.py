@@ -27,6 +27,7 @@ from sordino.ledger.entry import Entry
 from sordino.ledger.ledger import differences
 from sordino.ledger.opening import open_ledger
 from sordino.ledger.rules import terms_of
+from sordino.ledger.stores.sqlite.files import sync_folder
 from sordino.session.owner_log import path_of
 
 _MOST_STEPS = 1_000
@@ -156,7 +157,7 @@ def begin_swap(folder: Path, text: bytes, *, by: str, why: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(folder / _SWAP)
-    _sync(folder)
+    sync_folder(folder)
 
 
 def finish_swap(folder: Path, path: Path) -> list[Entry]:
@@ -179,21 +180,12 @@ def finish_swap(folder: Path, path: Path) -> list[Entry]:
             finally:
                 ledger.close()
             draft.replace(path)
-            _sync(path.parent)
+            sync_folder(path.parent)
     except (CatalogError, LedgerError, ValueError):
         step.unlink()
         raise
     step.unlink()
     return entries
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(held)
-    finally:
-        os.close(held)
 
 
 def journal(visit: Visit) -> Reply:

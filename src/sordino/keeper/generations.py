@@ -7,7 +7,6 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread
-from types import TracebackType
 
 from sordino.catalog.model import Catalog
 from sordino.catalog.toml import read_catalog
@@ -100,11 +99,6 @@ class Use:
         self._held = self._generations.take()
         return self._held
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self._held is not None:
             self._generations.leave(self._held)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import json
 import logging
 import os
 import resource
@@ -19,6 +18,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Thread
 
+from sordino.channel.listening import announce
 from sordino.errors import CatalogError, LedgerError, SordinoError
 from sordino.keeper.asking import resume
 from sordino.keeper.catalogs import finish_swap
@@ -124,7 +124,7 @@ def serve(catalog: Path, folder: Path, *, ready: int | None = None) -> None:
         Thread(target=check_slot, args=(keeper, _warn), daemon=True).start()
         if keeper.generations.now.catalog.serving.resume:
             Thread(target=resume, args=(keeper,), daemon=True).start()
-        _announce(ready, owner=owner)
+        announce(ready, owner=owner)
         if owner is not None and ready is not None:
             (folder / FIRST).unlink(missing_ok=True)
         ending.wait()
@@ -174,18 +174,6 @@ def _write(path: Path, token: str) -> None:
         file.write(f"{token}\n")
         file.flush()
         os.fsync(file.fileno())
-
-
-def _announce(ready: int | None, **told: object) -> None:
-    """Say that connections are taken: on a descriptor, and to systemd where it asks for it."""
-    if ready is not None:
-        os.write(ready, json.dumps(told).encode() + b"\n")
-        os.close(ready)
-    address = os.environ.pop("NOTIFY_SOCKET", "")
-    if address:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notice:
-            notice.connect("\0" + address[1:] if address.startswith("@") else address)
-            notice.sendall(b"READY=1")
 
 
 def _patience(keeper: Keeper) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import socket
 import stat
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from sordino.channel.frames import (
     pack,
     unpack_request,
 )
+from sordino.channel.listening import listen_at
 
 _LOG = logging.getLogger("sordino.keeper")
 MOST_CONNECTIONS = 256
@@ -39,17 +39,7 @@ def listener_at(path: Path) -> socket.socket:
             path.unlink()
     except FileNotFoundError:
         pass
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    except OSError:
-        listener.close()
-        raise
-    finally:
-        os.umask(before)
-    listener.listen(MOST_CONNECTIONS)
-    return listener
+    return listen_at(path, hidden=0o177, waiting=MOST_CONNECTIONS)
 
 
 class Notice:

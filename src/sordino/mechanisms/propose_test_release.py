@@ -14,16 +14,9 @@ from weakref import ref
 from sordino.mechanisms.keys.optimal import LaplaceNoise, Threshold, least_threshold
 from sordino.mechanisms.laplace import Laplace, moved
 from sordino.mechanisms.mechanism import Mechanism, check_scales, fill, read_length
+from sordino.numbers import rational
 from sordino.numbers.balls import ball, ceiling
-from sordino.numbers.rational import (
-    Integer,
-    Number,
-    brief,
-    is_integer,
-    positive,
-    positive_whole,
-    probability,
-)
+from sordino.numbers.rational import Integer, Number
 from sordino.privacy import losses
 from sordino.privacy.loss import Loss
 from sordino.randomness.samplers import SamplerAt, no_sampler
@@ -84,10 +77,12 @@ class ProposeTestRelease(Mechanism):
     def __init__(
         self, *, bound: Number | Sensitivity, epsilon: Number, delta: Number, share: Number = _HALF
     ) -> None:
-        price, slack = positive("epsilon", epsilon), probability("delta", delta)
-        part = probability("share", share)
+        price, slack = rational.positive("epsilon", epsilon), rational.probability("delta", delta)
+        part = rational.probability("share", share)
         eta = part * price
-        check_scales(1 / eta, price=f"{brief(eta)} of {brief(price)}", moved="the test")
+        check_scales(
+            1 / eta, price=f"{rational.brief(eta)} of {rational.brief(price)}", moved="the test"
+        )
         if isinstance(bound, Sensitivity):
             bound = bound.l1_number
         length, whole = read_length("bound", bound)
@@ -110,7 +105,7 @@ class ProposeTestRelease(Mechanism):
 
     def release(self, value: object, *, distance: Integer) -> Any:
         """Return the value with noise, or None if the noisy distance is below the threshold."""
-        if not is_integer(distance) or distance < 0:
+        if not rational.is_integer(distance) or distance < 0:
             raise ValueError(_DISTANCE)
         sampler = self._sampler()
         if sampler is None:
@@ -122,15 +117,15 @@ class ProposeTestRelease(Mechanism):
 
     def probability(self, distance: Integer) -> float:
         """Return the probability that a value with this distance is released, rounded up."""
-        if not is_integer(distance) or distance < 0:
+        if not rational.is_integer(distance) or distance < 0:
             raise ValueError(_DISTANCE)
         return self._test.probability(int(distance))
 
     def distance_for(self, probability: Number) -> int:
         """Return the least distance with at least this probability of a release."""
-        share = positive("probability", probability)
+        share = rational.positive("probability", probability)
         if share >= 1:
-            raise ValueError(f"probability must be below 1, got {brief(share)}")
+            raise ValueError(f"probability must be below 1, got {rational.brief(share)}")
         return self._test.count_for(share)
 
     def accuracy(self, *, confidence: Number, coordinates: Integer = 1) -> int | float:
@@ -167,8 +162,8 @@ def check_distance(
     Breach(reason='the values differ by more than the bound', first=(0, 0), second=(0, 5))
     """
     most, many, relation = (
-        positive("bound", bound),
-        positive_whole("size", size),
+        rational.positive("bound", bound),
+        rational.positive_whole("size", size),
         read_neighbours(neighbours),
     )
     records = sorted(set(universe))
@@ -187,13 +182,13 @@ def check_distance(
         for data in combinations_with_replacement(records, n)
     }
     for data, (value, far) in found.items():
-        if not is_integer(far) or far < 0:
+        if not rational.is_integer(far) or far < 0:
             return Breach("a distance is not a whole number of at least 0", data, data)
         for other in _after(data, records, relation):
             if other not in found:
                 continue
             other_value, other_far = found[other]
-            if is_integer(other_far) and abs(far - other_far) > 1:
+            if rational.is_integer(other_far) and abs(far - other_far) > 1:
                 return Breach("the distances differ by more than 1", data, other)
             apart = abs(Fraction(value) - Fraction(other_value)) > most
             if apart and (far > 0 or other_far > 0):

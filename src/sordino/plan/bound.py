@@ -40,28 +40,7 @@ from sordino.plan.plan import (
     is_discovered,
 )
 from sordino.plan.words import crowded_title, in_words, unclamped, written
-from sordino.query.tree import (
-    Call,
-    Derive,
-    JoinPublic,
-    JoinUnit,
-    Key,
-    KeyRef,
-    Kind,
-    Literal,
-    Measure,
-    MeasureRef,
-    PerUnit,
-    PostScalar,
-    Query,
-    Rows,
-    Scalar,
-    Scan,
-    Where,
-    Window,
-    tables_in,
-    walk,
-)
+from sordino.query import tree
 from sordino.query.types import Range, Type, Value
 
 MOST_MATCHES = 1_000  # rows that joins with public tables may make of one row
@@ -69,7 +48,7 @@ LARGEST_ANSWER = 64 * 10**6  # bytes of an answer that is kept for ever
 _NUMBER = 64  # bytes: a number with both ends of its interval
 
 
-def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> Shares:
+def shares_of(query: tree.Query, catalog: Catalog, limits: Limits | None = None) -> Shares:
     """Return how much of one unit counts: the analyst's limits, else the owner's, else 10 rows.
 
     A limit trades bias for noise; what is proved holds for any. Groups are cut only if a limit was
@@ -97,13 +76,13 @@ def shares_of(query: Query, catalog: Catalog, limits: Limits | None = None) -> S
     )
 
 
-def needs_groups(query: Query) -> bool:
+def needs_groups(query: tree.Query) -> bool:
     """Tell whether the number of groups of a unit must be limited."""
     discovers = any(map(is_discovered, query.keys))
-    return discovers or any(measure.kind is Kind.COUNT_UNITS for measure in query.measures)
+    return discovers or any(measure.kind is tree.Kind.COUNT_UNITS for measure in query.measures)
 
 
-def is_alone(rows: Rows, catalog: Catalog) -> bool:
+def is_alone(rows: tree.Rows, catalog: Catalog) -> bool:
     """Tell whether, by its shape alone, a question has at most one row of each unit.
 
     No limit that was declared is trusted here.
@@ -115,36 +94,36 @@ def is_alone(rows: Rows, catalog: Catalog) -> bool:
         Proof: docs/proofs/queries.md, theorem 1.
     """
     match rows:
-        case Scan():
+        case tree.Scan():
             return _table(rows.table, catalog).each_row
-        case PerUnit():
+        case tree.PerUnit():
             return True
-        case Where() | Derive() | Window():
+        case tree.Where() | tree.Derive() | tree.Window():
             return is_alone(rows.rows, catalog)
-        case JoinUnit():
+        case tree.JoinUnit():
             return is_alone(rows.rows, catalog) and is_alone(rows.other, catalog)
-        case JoinPublic():
+        case tree.JoinPublic():
             return False
         case _:
             assert_never(rows)
 
 
-def has_ids(rows: Rows, catalog: Catalog) -> bool:
+def has_ids(rows: tree.Rows, catalog: Catalog) -> bool:
     """Tell whether rows belong to units by ids, so that a row without one is left out."""
     return any(not table.each_row for table in scanned(rows, catalog))
 
 
-def is_cut(join: JoinUnit, catalog: Catalog) -> bool:
+def is_cut(join: tree.JoinUnit, catalog: Catalog) -> bool:
     """Tell whether at most ``JOIN_ROWS`` rows of each unit are joined: both sides may have many."""
     return not (is_alone(join.rows, catalog) or is_alone(join.other, catalog))
 
 
-def cuts_joins(rows: Rows, catalog: Catalog) -> bool:
+def cuts_joins(rows: tree.Rows, catalog: Catalog) -> bool:
     """Tell whether some join of a question is cut."""
-    return any(is_cut(step, catalog) for step in walk(rows) if isinstance(step, JoinUnit))
+    return any(is_cut(step, catalog) for step in tree.walk(rows) if isinstance(step, tree.JoinUnit))
 
 
-def check_matches(rows: Rows, matches: Callable[[JoinPublic], int]) -> int:
+def check_matches(rows: tree.Rows, matches: Callable[[tree.JoinPublic], int]) -> int:
     """Return how many rows joins with public tables make of one row, and refuse too many.
 
     ``matches`` says how many rows of the public table of a join have one key at most. Without this
@@ -157,17 +136,17 @@ def check_matches(rows: Rows, matches: Callable[[JoinPublic], int]) -> int:
         Proof: docs/proofs/queries.md, theorem 8.
     """
     match rows:
-        case Scan():
+        case tree.Scan():
             return 1
-        case PerUnit():
+        case tree.PerUnit():
             check_matches(rows.rows, matches)
             return 1
-        case Where() | Derive() | Window():
+        case tree.Where() | tree.Derive() | tree.Window():
             return check_matches(rows.rows, matches)
-        case JoinUnit():
+        case tree.JoinUnit():
             many = check_matches(rows.rows, matches) * check_matches(rows.other, matches)
             what = "the join of two tables"
-        case JoinPublic():
+        case tree.JoinPublic():
             many = check_matches(rows.rows, matches) * max(matches(rows), 1)
             what = f"the join with {rows.table!r}"
         case _:
@@ -182,12 +161,12 @@ def check_matches(rows: Rows, matches: Callable[[JoinPublic], int]) -> int:
     return many
 
 
-def scanned(rows: Rows, catalog: Catalog) -> list[Table]:
+def scanned(rows: tree.Rows, catalog: Catalog) -> list[Table]:
     """Return the private tables that a question reads, each once."""
-    return [_table(name, catalog) for name in tables_in(rows)]
+    return [_table(name, catalog) for name in tree.tables_in(rows)]
 
 
-def people_of(rows: Rows, catalog: Catalog) -> str:
+def people_of(rows: tree.Rows, catalog: Catalog) -> str:
     """Return the id space of the units."""
     spaces = {table.people for table in scanned(rows, catalog)}
     if len(spaces) != 1:
@@ -239,7 +218,7 @@ def _rows_from(stated: Limits) -> int:
 # The size of an answer in the ledger, which is known before it is paid for if keys are public. ----
 
 
-def check_size(query: Query) -> None:
+def check_size(query: tree.Query) -> None:
     """Refuse a question whose answer would be larger than an answer may be."""
     size = stored_size(query)
     if size is not None and size > LARGEST_ANSWER:
@@ -253,7 +232,7 @@ def check_size(query: Query) -> None:
         )
 
 
-def stored_size(query: Query) -> int | None:
+def stored_size(query: tree.Query) -> int | None:
     """Return about how many bytes an answer takes, or None if its keys are discovered.
 
     How many keys are discovered depends on the data. Each needs as many units as the rule of
@@ -265,20 +244,20 @@ def stored_size(query: Query) -> int | None:
     limit = query.post.limit
     rows = groups if limit is None else min(groups, limit)
     if rows * _NUMBER > LARGEST_ANSWER and any(
-        isinstance(output.scalar, MeasureRef) for output in query.post.outputs
+        isinstance(output.scalar, tree.MeasureRef) for output in query.post.outputs
     ):
         return rows * _NUMBER  # without a look at a million keys
     return math.ceil(rows * sum(_width(output.scalar, query) for output in query.post.outputs))
 
 
-def _width(scalar: PostScalar, query: Query) -> Fraction:
+def _width(scalar: tree.PostScalar, query: tree.Query) -> Fraction:
     """Return how many bytes a value of a column takes on the average."""
     match scalar:
-        case KeyRef(index=index):
+        case tree.KeyRef(index=index):
             return _of_key(query.keys[index])
-        case MeasureRef(index=index):
+        case tree.MeasureRef(index=index):
             return _of_measure(query.measures[index])
-        case Literal(value=value):
+        case tree.Literal(value=value):
             return _average((value,))
         case _ if scalar.type is Type.TEXT:
             return sum((_width(one, query) for one in scalar.arguments), Fraction(0))
@@ -286,13 +265,13 @@ def _width(scalar: PostScalar, query: Query) -> Fraction:
             return Fraction(_NUMBER)
 
 
-def _of_key(key: Key) -> Fraction:
+def _of_key(key: tree.Key) -> Fraction:
     if key.domain is None:
         return Fraction(_NUMBER)
     return _average(key.domain if key.other is None else (*key.domain, key.other))
 
 
-def _of_measure(measure: Measure) -> Fraction:
+def _of_measure(measure: tree.Measure) -> Fraction:
     if measure.domain is None:
         return Fraction(_NUMBER)
     return (measure.count or 1) * _average(measure.domain)
@@ -318,7 +297,7 @@ class Outline:
     ``by_id``: rows belong to units by ids, and one without an id is left out.
     """
 
-    query: Query
+    query: tree.Query
     bounded: Bounded
     people: str
     targets: tuple[Target, ...]
@@ -328,7 +307,7 @@ class Outline:
 
 
 def bound(
-    query: Query,
+    query: tree.Query,
     catalog: Catalog,
     *,
     limits: Limits | None = None,
@@ -391,7 +370,7 @@ def _targets(recipes: list[Made], cells: Cells, told: list[Tally]) -> tuple[Targ
     return tuple(dict.fromkeys([*tallies, *told, *drawn]))
 
 
-def _check_keys(query: Query) -> None:
+def _check_keys(query: tree.Query) -> None:
     """Refuse keys that no row can have: they could not even be handed to the engine."""
     lists = [key.domain or () for key in query.keys]
     lists += [measure.domain or () for measure in query.measures]
@@ -404,7 +383,7 @@ def _check_keys(query: Query) -> None:
             )
 
 
-def clamped_rows(query: Query, *, weighed: bool) -> list[tuple[str, RowCount]]:
+def clamped_rows(query: tree.Query, *, weighed: bool) -> list[tuple[str, RowCount]]:
     """Return for each argument with a range a count of the rows whose value lies outside.
 
     ``weighed`` says that a row of a unit with many counts as a part of one; the title says so.
@@ -418,21 +397,21 @@ def clamped_rows(query: Query, *, weighed: bool) -> list[tuple[str, RowCount]]:
     return [(title, count) for count, title in found.items()]
 
 
-def _title(value: Scalar, public: Range, *, weighed: bool) -> str:
+def _title(value: tree.Scalar, public: Range, *, weighed: bool) -> str:
     rows = "rows, weighed," if weighed else "rows"
     return f"{rows} with {written(value)} outside {in_words(public)}"
 
 
-def _outside(value: Scalar, public: Range) -> RowCount:
-    low = Call("lt", (value, _literal(public.low, value)), Type.BOOLEAN)
-    high = Call("gt", (value, _literal(public.high, value)), Type.BOOLEAN)
-    either = Call("or", (low, high), Type.BOOLEAN)
-    one, missing = Literal(1, Type.INTEGER), Literal(None, Type.INTEGER)
+def _outside(value: tree.Scalar, public: Range) -> RowCount:
+    low = tree.Call("lt", (value, _literal(public.low, value)), Type.BOOLEAN)
+    high = tree.Call("gt", (value, _literal(public.high, value)), Type.BOOLEAN)
+    either = tree.Call("or", (low, high), Type.BOOLEAN)
+    one, missing = tree.Literal(1, Type.INTEGER), tree.Literal(None, Type.INTEGER)
     known = Range(Fraction(1), Fraction(1))
-    return RowCount(Call("case", (either, one, missing), Type.INTEGER, known))
+    return RowCount(tree.Call("case", (either, one, missing), Type.INTEGER, known))
 
 
-def _literal(end: Fraction, beside: Scalar) -> Literal:
+def _literal(end: Fraction, beside: tree.Scalar) -> tree.Literal:
     if beside.type is Type.INTEGER and end.denominator == 1:
-        return Literal(end.numerator, Type.INTEGER)
-    return Literal(float(end), Type.REAL)
+        return tree.Literal(end.numerator, Type.INTEGER)
+    return tree.Literal(float(end), Type.REAL)

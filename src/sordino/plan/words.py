@@ -34,20 +34,8 @@ from sordino.plan.plan import (
     how_many_groups,
     is_discovered,
 )
+from sordino.query import tree
 from sordino.query.operations import OPERATIONS
-from sordino.query.tree import (
-    Call,
-    Field,
-    Key,
-    KeyRef,
-    Literal,
-    MeasureRef,
-    Output,
-    PostCall,
-    PostScalar,
-    Query,
-    Scalar,
-)
 from sordino.query.types import ColumnKind, Range, Type
 
 _LONGEST = 40
@@ -55,21 +43,21 @@ _LARGE = 10**15
 _ALONE = "by its shape the question has one row of each unit, so nothing is cut"
 
 
-def written(scalar: Scalar) -> str:
+def written(scalar: tree.Scalar) -> str:
     """Write a scalar as the analyst would know it again."""
     text = _scalar(scalar)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def named(scalar: Scalar) -> str:
+def named(scalar: tree.Scalar) -> str:
     """Write a scalar in full, or return nothing where that would be too long to be read."""
     text = _scalar(scalar)
     return text if len(text) <= _LONGEST else ""
 
 
-def unclamped(argument: Scalar) -> Scalar:
+def unclamped(argument: tree.Scalar) -> tree.Scalar:
     """Return what a clamp is about, or the argument itself."""
-    if isinstance(argument, Call) and argument.operation == "clamp":
+    if isinstance(argument, tree.Call) and argument.operation == "clamp":
         return argument.arguments[0]
     return argument
 
@@ -113,15 +101,17 @@ def _end(x: Fraction) -> str:
     return text if "e" in text else f"{float(text):,.12g}"
 
 
-def _scalar(scalar: Scalar) -> str:
+def _scalar(scalar: tree.Scalar) -> str:
     match scalar:
-        case Field():
+        case tree.Field():
             return scalar.title
-        case Literal():
+        case tree.Literal():
             return repr(scalar.value) if isinstance(scalar.value, str) else str(scalar.value)
-        case Call(operation=operation, arguments=(first, second)) if OPERATIONS[operation].sql.sign:
+        case tree.Call(operation=operation, arguments=(first, second)) if OPERATIONS[
+            operation
+        ].sql.sign:
             return f"{_scalar(first)} {OPERATIONS[operation].sql.sign} {_scalar(second)}"
-        case Call():
+        case tree.Call():
             return f"{scalar.operation}({', '.join(map(_scalar, scalar.arguments))})"
         case _:
             assert_never(scalar)
@@ -298,12 +288,12 @@ def headings(plan: Plan, options: Options = _PLAIN) -> tuple[Heading, ...]:
     return (*asked, *besides)
 
 
-def heading(plan: Plan, output: Output, options: Options = _PLAIN) -> Heading:
+def heading(plan: Plan, output: tree.Output, options: Options = _PLAIN) -> Heading:
     """Return what stands above one column that was asked for."""
     scalar = output.scalar
     if not is_noisy(scalar):
         return Heading(output.title, key_type(plan.query, scalar), "key")
-    if not isinstance(scalar, MeasureRef):
+    if not isinstance(scalar, tree.MeasureRef):
         return Heading(output.title, scalar.type, "measure")
     if isinstance(release_of(plan, scalar.index), Chosen):
         listed = plan.query.measures[scalar.index].count is not None
@@ -331,7 +321,7 @@ class Edges:
     ends: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, key: Key) -> Edges | None:
+    def of(cls, key: tree.Key) -> Edges | None:
         """Return the ends of a key's bins, or None if it has no bins."""
         if key.bins is None:
             return None
@@ -351,17 +341,17 @@ class Edges:
         return edge.numerator if self.type is Type.INTEGER else float(edge)
 
 
-def key_type(query: Query, scalar: PostScalar) -> Type:
+def key_type(query: tree.Query, scalar: tree.PostScalar) -> Type:
     """Return the type of a public column; the ends of bins are whole if all of them are."""
     key = binned(query, scalar)
     edges = None if key is None else Edges.of(key)
     return scalar.type if edges is None else edges.type
 
 
-def binned(query: Query, scalar: PostScalar) -> Key | None:
+def binned(query: tree.Query, scalar: tree.PostScalar) -> tree.Key | None:
     """Return the key of which a column tells an end of its bins, or None."""
-    if isinstance(scalar, PostCall) and scalar.operation in BIN_ENDS:
+    if isinstance(scalar, tree.PostCall) and scalar.operation in BIN_ENDS:
         return binned(query, scalar.arguments[0])
-    if isinstance(scalar, KeyRef) and query.keys[scalar.index].bins is not None:
+    if isinstance(scalar, tree.KeyRef) and query.keys[scalar.index].bins is not None:
         return query.keys[scalar.index]
     return None

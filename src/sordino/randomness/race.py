@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -48,23 +49,19 @@ _SPAN = 1 << 62
 _TOP_BITS = 61  # the numbers of all slots add up to less than 2**63
 
 
+@dataclass(slots=True, eq=False)
 class Runner:
     """A candidate at the front: its index, its exact score and its uniform number so far.
 
     ``low`` and ``high`` are doubles around its noise.
     """
 
-    __slots__ = ("high", "index", "low", "prefix", "score", "width")
-
-    def __init__(
-        self, index: int, score: int | Fraction, prefix: int, low: float, high: float
-    ) -> None:
-        self.index = index
-        self.score = score
-        self.prefix = prefix
-        self.width = WORD_BITS
-        self.low = low
-        self.high = high
+    index: int
+    score: int | Fraction
+    prefix: int
+    low: float
+    high: float
+    width: int = WORD_BITS
 
     def ends(self) -> tuple[Fraction, Fraction]:
         """Return the two numbers that the uniform number lies between."""

@@ -11,22 +11,7 @@ from typing import Any, TypeAlias, assert_never
 from sordino.catalog.model import Catalog, Table
 from sordino.plan.bound import is_alone
 from sordino.plan.plan import JOIN_ROWS
-from sordino.query.tree import (
-    Call,
-    Derive,
-    Field,
-    JoinPublic,
-    JoinUnit,
-    Literal,
-    PerUnit,
-    Rows,
-    Scalar,
-    Scan,
-    UnitKind,
-    UnitMeasure,
-    Where,
-    Window,
-)
+from sordino.query import tree
 from sordino.query.types import Range, Type
 from tests.engine.reference import scalars
 
@@ -38,44 +23,44 @@ class Cut(Exception):
     """A salted hash would choose here, so that plain Python cannot say what is kept."""
 
 
-def value_of(scalar: Scalar, row: Mapping[str, Any]) -> Any:
+def value_of(scalar: tree.Scalar, row: Mapping[str, Any]) -> Any:
     """Return what a scalar is for a row."""
     match scalar:
-        case Field():
+        case tree.Field():
             return row[scalar.name]
-        case Literal():
+        case tree.Literal():
             return scalars.cast(scalar.value, scalar.type)
-        case Call():
+        case tree.Call():
             values = [value_of(a, row) for a in scalar.arguments]
             return scalars.call(scalar.operation, values, scalar.type)
         case _ as never:
             assert_never(never)
 
 
-def rows_of(rows: Rows, stored: Stored, catalog: Catalog) -> list[Row]:
+def rows_of(rows: tree.Rows, stored: Stored, catalog: Catalog) -> list[Row]:
     """Return all rows of a step, each with its unit."""
     match rows:
-        case Scan():
+        case tree.Scan():
             table = catalog.table(rows.table)
             assert table is not None
             return [
                 (unit, {field.name: row[column] for field, column in rows.fields})
                 for unit, row in owned(table, stored, catalog)
             ]
-        case Where():
+        case tree.Where():
             inner = rows_of(rows.rows, stored, catalog)
             return [(u, r) for u, r in inner if value_of(rows.condition, r) is True]
-        case Derive():
+        case tree.Derive():
             inner = rows_of(rows.rows, stored, catalog)
             return [(u, {f.name: value_of(s, r) for f, s in rows.fields}) for u, r in inner]
-        case JoinPublic():
+        case tree.JoinPublic():
             return _join_public(rows, stored, catalog)
-        case JoinUnit():
+        case tree.JoinUnit():
             return _join_unit(rows, stored, catalog)
-        case PerUnit():
+        case tree.PerUnit():
             inner = rows_of(rows.rows, stored, catalog)
             return [(u, _measured(rows.fields, own)) for u, own in by_unit(inner).items()]
-        case Window():
+        case tree.Window():
             inner = rows_of(rows.rows, stored, catalog)
             added = {u: _measured(rows.fields, own) for u, own in by_unit(inner).items()}
             return [(u, {**r, **added[u]}) for u, r in inner]
@@ -113,7 +98,7 @@ def by_unit(rows: Iterable[Row]) -> dict[Any, list[dict[str, Any]]]:
     return found
 
 
-def _join_public(join: JoinPublic, stored: Stored, catalog: Catalog) -> list[Row]:
+def _join_public(join: tree.JoinPublic, stored: Stored, catalog: Catalog) -> list[Row]:
     table = catalog.table(join.table)
     assert table is not None
     public = [
@@ -130,7 +115,7 @@ def _join_public(join: JoinPublic, stored: Stored, catalog: Catalog) -> list[Row
     return made
 
 
-def _join_unit(join: JoinUnit, stored: Stored, catalog: Catalog) -> list[Row]:
+def _join_unit(join: tree.JoinUnit, stored: Stored, catalog: Catalog) -> list[Row]:
     mine = rows_of(join.rows, stored, catalog)
     others = by_unit(rows_of(join.other, stored, catalog))
     if not (is_alone(join.rows, catalog) or is_alone(join.other, catalog)):
@@ -155,42 +140,42 @@ def _equal(a: Any, b: Any) -> bool:
     return scalars.call("eq", [a, b], Type.BOOLEAN) is True
 
 
-def fields_of(rows: Rows) -> tuple[Field, ...]:
+def fields_of(rows: tree.Rows) -> tuple[tree.Field, ...]:
     """Return the fields that the rows of a step have."""
     match rows:
-        case Scan() | Derive() | PerUnit():
+        case tree.Scan() | tree.Derive() | tree.PerUnit():
             return tuple(field for field, _ in rows.fields)
-        case Where():
+        case tree.Where():
             return fields_of(rows.rows)
-        case JoinPublic() | Window():
+        case tree.JoinPublic() | tree.Window():
             return fields_of(rows.rows) + tuple(field for field, _ in rows.fields)
-        case JoinUnit():
+        case tree.JoinUnit():
             return fields_of(rows.rows) + fields_of(rows.other)
         case _ as never:
             assert_never(never)
 
 
 def _measured(
-    fields: tuple[tuple[Field, UnitMeasure], ...], own: list[dict[str, Any]]
+    fields: tuple[tuple[tree.Field, tree.UnitMeasure], ...], own: list[dict[str, Any]]
 ) -> dict[str, Any]:
     return {field.name: _measure(measure, own, field.type) for field, measure in fields}
 
 
-def _measure(measure: UnitMeasure, own: list[dict[str, Any]], type_: Type) -> Any:
+def _measure(measure: tree.UnitMeasure, own: list[dict[str, Any]], type_: Type) -> Any:
     if measure.argument is None:
         return len(own)
     values = [value_of(measure.argument, row) for row in own]
     there = [v for v in values if v is not None]
-    if measure.kind is UnitKind.COUNT:
+    if measure.kind is tree.UnitKind.COUNT:
         return len(there)
     if not there:
         return None
-    if measure.kind is UnitKind.MIN:
+    if measure.kind is tree.UnitKind.MIN:
         return min(there)
-    if measure.kind is UnitKind.MAX:
+    if measure.kind is tree.UnitKind.MAX:
         return max(there)
     total = sum((clamped(v, measure.range) for v in there), Fraction(0))
-    if measure.kind is UnitKind.AVG:
+    if measure.kind is tree.UnitKind.AVG:
         return float(total / len(there))
     return scalars.whole(float(total)) if type_ is Type.INTEGER else float(total)
 

@@ -154,7 +154,7 @@ def test_a_swap_that_a_crash_has_cut_short_is_finished_at_the_next_start(
             patched.setattr(Ledger, "amend", killed)
         else:
             patched.setattr(Path, "unlink", lambda *_, **__: None)
-            patched.setattr(catalogs, "_sync", _killed_at(killed, 2))
+            patched.setattr(catalogs, "sync_folder", _killed_at(killed, 2))
         with pytest.raises(Killed):
             served.send("swap", olga, {"text": served.text(epsilon="4"), "why": "more"})
     served.close()

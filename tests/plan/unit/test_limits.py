@@ -8,22 +8,7 @@ import pytest
 from sordino.catalog.model import Limits
 from sordino.plan.bound import is_alone, people_of, shares_of
 from sordino.plan.plan import Shares, how_many_groups
-from sordino.query.tree import (
-    Bins,
-    Call,
-    Derive,
-    JoinPublic,
-    JoinUnit,
-    Key,
-    Literal,
-    PerUnit,
-    Rows,
-    Scan,
-    UnitKind,
-    UnitMeasure,
-    Where,
-    Window,
-)
+from sordino.query import tree
 from sordino.query.types import Type
 from tests.fixtures.hospital import between
 from tests.plan.unit.questions import (
@@ -39,9 +24,9 @@ from tests.plan.unit.questions import (
     question,
 )
 
-TRUE = Call("gt", (AGE, Literal(17, Type.INTEGER)), Type.BOOLEAN)
-EACH = PerUnit(VISITS, ((AGE, UnitMeasure(UnitKind.COUNT)),))
-PATIENTS = Scan("patients", ())
+TRUE = tree.Call("gt", (AGE, tree.Literal(17, Type.INTEGER)), Type.BOOLEAN)
+EACH = tree.PerUnit(VISITS, ((AGE, tree.UnitMeasure(tree.UnitKind.COUNT)),))
+PATIENTS = tree.Scan("patients", ())
 
 
 @pytest.mark.parametrize(
@@ -50,20 +35,20 @@ PATIENTS = Scan("patients", ())
         (VISITS, False),
         (PATIENTS, False),  # its limit of one row is declared, and not trusted
         (SURVEY, True),
-        (Where(SURVEY, TRUE), True),
+        (tree.Where(SURVEY, TRUE), True),
         (EACH, True),
-        (Derive(Where(EACH, TRUE), ()), True),
-        (Window(SURVEY, ()), True),
-        (Window(VISITS, ()), False),
-        (JoinPublic(SURVEY, "cities", (), ()), False),
-        (JoinPublic(EACH, "cities", (), ()), False),
-        (JoinUnit(EACH, EACH), True),
-        (JoinUnit(EACH, VISITS), False),
-        (JoinUnit(VISITS, EACH), False),
-        (PerUnit(JoinUnit(VISITS, VISITS), ()), True),
+        (tree.Derive(tree.Where(EACH, TRUE), ()), True),
+        (tree.Window(SURVEY, ()), True),
+        (tree.Window(VISITS, ()), False),
+        (tree.JoinPublic(SURVEY, "cities", (), ()), False),
+        (tree.JoinPublic(EACH, "cities", (), ()), False),
+        (tree.JoinUnit(EACH, EACH), True),
+        (tree.JoinUnit(EACH, VISITS), False),
+        (tree.JoinUnit(VISITS, EACH), False),
+        (tree.PerUnit(tree.JoinUnit(VISITS, VISITS), ()), True),
     ],
 )
-def test_a_unit_is_alone_in_a_row_by_shape_only(rows: Rows, alone: bool) -> None:
+def test_a_unit_is_alone_in_a_row_by_shape_only(rows: tree.Rows, alone: bool) -> None:
     assert is_alone(rows, catalog()) is alone
 
 
@@ -87,7 +72,7 @@ def test_rows_follow_from_groups_and_rows_in_each_if_only_those_are_stated() -> 
 
 
 def test_a_join_has_the_largest_limits_of_its_tables() -> None:
-    joined = JoinUnit(VISITS, Scan("prescriptions", ()))
+    joined = tree.JoinUnit(VISITS, tree.Scan("prescriptions", ()))
     assert shares_of(question([COUNT], rows=joined), catalog(rows=8)).rows == 16
 
 
@@ -116,14 +101,14 @@ def test_limits_that_are_no_positive_numbers_are_refused() -> None:
 
 
 def test_groups_are_counted_with_other_and_with_bins() -> None:
-    other = Key(AGE, "age", (1, 2, 3), other=9)
-    bins = Key(COST, "cost", None, bins=Bins(between(0, 10), 5))
+    other = tree.Key(AGE, "age", (1, 2, 3), other=9)
+    bins = tree.Key(COST, "cost", None, bins=tree.Bins(between(0, 10), 5))
     assert how_many_groups((other, bins)) == 20
     assert how_many_groups((other, DISCOVERED)) is None
     assert how_many_groups(()) == 1
 
 
 def test_tables_about_different_people_are_not_paid_for_by_one_purse() -> None:
-    assert people_of(JoinUnit(VISITS, PATIENTS), catalog()) == "patients"
+    assert people_of(tree.JoinUnit(VISITS, PATIENTS), catalog()) == "patients"
     with pytest.raises(ValueError, match="about the same people"):
-        people_of(JoinUnit(VISITS, SURVEY), catalog())
+        people_of(tree.JoinUnit(VISITS, SURVEY), catalog())

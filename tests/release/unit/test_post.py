@@ -9,18 +9,7 @@ from sordino.mechanisms import Laplace
 from sordino.plan.aggregates import Direct, Mean
 from sordino.plan.intervals import level_for, level_of_release
 from sordino.plan.plan import Added, Chosen, RowCount, Votes
-from sordino.query.tree import (
-    Bins,
-    Key,
-    KeyRef,
-    Kind,
-    Literal,
-    Measure,
-    MeasureRef,
-    Ordered,
-    Output,
-    PostCall,
-)
+from sordino.query import tree
 from sordino.query.types import Range, Type
 from sordino.release import Options, release
 from tests.release.unit.plans import (
@@ -39,7 +28,7 @@ from tests.release.unit.plans import (
     titled,
 )
 
-N, M = MeasureRef(0, Type.INTEGER), MeasureRef(1, Type.INTEGER)
+N, M = tree.MeasureRef(0, Type.INTEGER), tree.MeasureRef(1, Type.INTEGER)
 NAMES = ("a", "b", "c", "d")
 
 
@@ -50,7 +39,7 @@ def silent(column: int) -> Added:
 def two_counts(**post: Any) -> Answer:
     plan = make(
         keys=(key(*NAMES),),
-        measures=(Measure(Kind.COUNT), Measure(Kind.COUNT, COST)),
+        measures=(tree.Measure(tree.Kind.COUNT), tree.Measure(tree.Kind.COUNT, COST)),
         parts=statistics(RowCount(), RowCount(COST)),
         releases=(silent(0), silent(1)),
         formulas=(Direct(0), Direct(1)),
@@ -67,44 +56,44 @@ def names(answer: Answer) -> list[Any]:
 
 
 def test_having_keeps_the_groups_whose_noisy_numbers_fulfil_it() -> None:
-    above = PostCall("gt", (N, Literal(10, Type.INTEGER)), Type.BOOLEAN)
+    above = tree.PostCall("gt", (N, tree.Literal(10, Type.INTEGER)), Type.BOOLEAN)
     answer = two_counts(having=above)
     assert names(answer) == ["a", "d"]
     assert any("kept by their noisy values" in note for note in answer.notes)
 
 
 def test_order_and_limit_apply_to_noisy_numbers_and_ties_keep_the_order_of_keys() -> None:
-    assert names(two_counts(order=(Ordered(N),))) == ["b", "c", "a", "d"]
-    assert names(two_counts(order=(Ordered(N, descending=True),))) == ["d", "a", "b", "c"]
-    assert names(two_counts(order=(Ordered(N), Ordered(M, descending=True)))) == [
+    assert names(two_counts(order=(tree.Ordered(N),))) == ["b", "c", "a", "d"]
+    assert names(two_counts(order=(tree.Ordered(N, descending=True),))) == ["d", "a", "b", "c"]
+    assert names(two_counts(order=(tree.Ordered(N), tree.Ordered(M, descending=True)))) == [
         "c", "b", "a", "d",
     ]  # fmt: skip
-    assert names(two_counts(order=(Ordered(N, descending=True),), limit=2)) == ["d", "a"]
+    assert names(two_counts(order=(tree.Ordered(N, descending=True),), limit=2)) == ["d", "a"]
 
 
 def test_missing_values_come_last_in_either_direction() -> None:
-    zero = PostCall("sub", (N, Literal(30, Type.INTEGER)), Type.INTEGER)
-    odd = PostCall("div", (Literal(1, Type.INTEGER), zero), Type.REAL)
-    assert names(two_counts(order=(Ordered(odd),)))[-1] == "a"
-    assert names(two_counts(order=(Ordered(odd, descending=True),)))[-1] == "a"
+    zero = tree.PostCall("sub", (N, tree.Literal(30, Type.INTEGER)), Type.INTEGER)
+    odd = tree.PostCall("div", (tree.Literal(1, Type.INTEGER), zero), Type.REAL)
+    assert names(two_counts(order=(tree.Ordered(odd),)))[-1] == "a"
+    assert names(two_counts(order=(tree.Ordered(odd, descending=True),)))[-1] == "a"
 
 
 def test_an_expression_shares_its_confidence_among_its_releases() -> None:
     mechanism = Laplace(sensitivity=1, epsilon=Fraction(1, 10))
     plan = make(
-        measures=(Measure(Kind.COUNT), Measure(Kind.COUNT, COST)),
+        measures=(tree.Measure(tree.Kind.COUNT), tree.Measure(tree.Kind.COUNT, COST)),
         parts=statistics(RowCount(), RowCount(COST)),
         releases=tuple(Added(ROWS, at, mechanism, Fraction(1)) for at in (0, 1)),
         formulas=(Direct(0), Direct(1)),
     )
-    plan = titled(plan, PostCall("sub", (N, M), Type.INTEGER))
+    plan = titled(plan, tree.PostCall("sub", (N, M), Type.INTEGER))
     cell = release(plan, sealed({"s0": [500], "s1": [100]}), RECEIPT).cell(0, "x")
     assert cell.half_width == 2 * mechanism.accuracy(confidence=Fraction(975, 1000))
     assert level_for(plan, frozenset({0})) == CONFIDENCE
 
 
 def test_a_release_used_twice_in_an_expression_is_one_event() -> None:
-    twice = PostCall("add", (N, N), Type.INTEGER)
+    twice = tree.PostCall("add", (N, N), Type.INTEGER)
     plan = titled(make(), twice)
     assert level_for(plan, frozenset({0})) == CONFIDENCE
     cell = release(plan, sealed({"s0": [500]}), RECEIPT).cell(0, "x")
@@ -115,7 +104,7 @@ def test_a_release_used_twice_in_an_expression_is_one_event() -> None:
 
 def test_draws_are_made_for_the_column_that_needs_the_most_confidence() -> None:
     plan = make(
-        measures=(Measure(Kind.AVG, AGE, WIDE), Measure(Kind.COUNT)),
+        measures=(tree.Measure(tree.Kind.AVG, AGE, WIDE), tree.Measure(tree.Kind.COUNT)),
         parts=statistics(RowCount(), RowCount(AGE)),
         releases=(silent(0), silent(1)),
         formulas=(Mean(0, 1, Fraction(0), Fraction(0), Fraction(120)), Direct(1)),
@@ -124,9 +113,9 @@ def test_draws_are_made_for_the_column_that_needs_the_most_confidence() -> None:
 
 
 def test_a_quotient_by_a_count_that_may_be_0_has_no_error_bar() -> None:
-    ratio = PostCall("div", (N, M), Type.REAL)
+    ratio = tree.PostCall("div", (N, M), Type.REAL)
     plan = make(
-        measures=(Measure(Kind.COUNT), Measure(Kind.COUNT, COST)),
+        measures=(tree.Measure(tree.Kind.COUNT), tree.Measure(tree.Kind.COUNT, COST)),
         parts=statistics(RowCount(), RowCount(COST)),
         releases=tuple(
             Added(ROWS, at, Laplace(sensitivity=1, epsilon=Fraction(1, 10)), Fraction(1))
@@ -143,7 +132,7 @@ def test_a_quotient_by_a_count_that_may_be_0_has_no_error_bar() -> None:
 
 
 def test_columns_of_keys_and_literals_are_exact() -> None:
-    upper = PostCall("upper", (KeyRef(0, Type.TEXT),), Type.TEXT)
+    upper = tree.PostCall("upper", (tree.KeyRef(0, Type.TEXT),), Type.TEXT)
     plan = titled(make(keys=(key("a", "b"),)), upper)
     answer = release(plan, sealed({"k0": ["a"], "s0": [1]}), RECEIPT)
     assert [cell.value for cell in answer["x"]] == ["A", "B"]
@@ -157,13 +146,13 @@ def test_columns_of_keys_and_literals_are_exact() -> None:
 )
 def test_bins_are_shown_by_their_ends(high: int, type_: Type, starts: list[float]) -> None:
     wide = Range(Fraction(0), Fraction(high))
-    binned = Key(AGE, "age", None, bins=Bins(wide, 3))
-    ref = KeyRef(0, Type.INTEGER)
+    binned = tree.Key(AGE, "age", None, bins=tree.Bins(wide, 3))
+    ref = tree.KeyRef(0, Type.INTEGER)
     outputs = (
-        Output("age", ref),
-        Output("age_from", PostCall("bin_from", (ref,), Type.REAL)),
-        Output("age_to", PostCall("bin_to", (ref,), Type.REAL)),
-        Output("n", N),
+        tree.Output("age", ref),
+        tree.Output("age_from", tree.PostCall("bin_from", (ref,), Type.REAL)),
+        tree.Output("age_to", tree.PostCall("bin_to", (ref,), Type.REAL)),
+        tree.Output("n", N),
     )
     plan = make(keys=(binned,), outputs=outputs, releases=(silent(0),))
     answer = release(plan, sealed({"k0": [2, 0], "s0": [7, 5]}), RECEIPT)
@@ -187,8 +176,8 @@ def test_choices_are_columns_with_a_gap_in_rows() -> None:
     votes = Votes(DISEASE, domain)
     plan = make(
         measures=(
-            Measure(Kind.MODE, DISEASE, domain=domain),
-            Measure(Kind.TOP, DISEASE, count=2, domain=domain),
+            tree.Measure(tree.Kind.MODE, DISEASE, domain=domain),
+            tree.Measure(tree.Kind.TOP, DISEASE, count=2, domain=domain),
         ),
         parts=(votes,),
         releases=(Chosen(votes, None, Fraction(1), 1), Chosen(votes, 2, Fraction(1), 1)),

@@ -7,24 +7,7 @@ import pytest
 
 from sordino.catalog.model import Column, ForeignKey
 from sordino.errors import QueryError, SyntaxFault, UnknownName
-from sordino.query.tree import (
-    Call,
-    Derive,
-    Field,
-    JoinPublic,
-    JoinUnit,
-    KeyRef,
-    Kind,
-    Literal,
-    Measure,
-    MeasureRef,
-    PerUnit,
-    PostCall,
-    Query,
-    Scan,
-    Where,
-    Window,
-)
+from sordino.query import tree
 from sordino.query.types import Range, Type
 from sordino.sql.parse import parse
 from sordino.sql.refusals import CODES
@@ -34,7 +17,7 @@ from tests.fixtures.sql_cases import Case, accepted, rejected
 CATALOG = hospital()
 
 
-def ask(sql: str) -> Query:
+def ask(sql: str) -> tree.Query:
     return parse(sql, CATALOG)
 
 
@@ -152,15 +135,15 @@ def test_comparisons_in_a_row_are_told_to_use_parentheses() -> None:
 
 def test_the_first_example_has_one_key_and_two_measures() -> None:
     query = ask("SELECT disease, COUNT(*) AS n, AVG(cost) FROM visits GROUP BY disease")
-    assert isinstance(query.rows, Scan)
+    assert isinstance(query.rows, tree.Scan)
     (key,) = query.keys
     assert (key.title, key.domain, key.type) == ("disease", DISEASES, Type.TEXT)
     count, mean = query.measures
-    assert count == Measure(Kind.COUNT)
-    assert (mean.kind, mean.range) == (Kind.AVG, Range(Fraction(0), Fraction(5000)))
+    assert count == tree.Measure(tree.Kind.COUNT)
+    assert (mean.kind, mean.range) == (tree.Kind.AVG, Range(Fraction(0), Fraction(5000)))
     assert [output.title for output in query.post.outputs] == ["disease", "n", "AVG(cost)"]
-    assert query.post.outputs[0].scalar == KeyRef(0, Type.TEXT)
-    assert query.post.outputs[1].scalar == MeasureRef(0, Type.REAL)
+    assert query.post.outputs[0].scalar == tree.KeyRef(0, Type.TEXT)
+    assert query.post.outputs[1].scalar == tree.MeasureRef(0, Type.REAL)
 
 
 def test_the_unit_is_never_a_field() -> None:
@@ -178,7 +161,7 @@ def test_equal_aggregates_are_one_measure_wherever_they_stand() -> None:
 
 def test_an_aggregate_in_having_alone_is_a_measure_too() -> None:
     query = ask("SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING AVG(cost) > 5")
-    assert [measure.kind for measure in query.measures] == [Kind.COUNT, Kind.AVG]
+    assert [measure.kind for measure in query.measures] == [tree.Kind.COUNT, tree.Kind.AVG]
 
 
 def test_names_are_the_same_in_any_case_and_quoted_or_not() -> None:
@@ -190,16 +173,16 @@ def test_names_are_the_same_in_any_case_and_quoted_or_not() -> None:
 def test_clamp_gives_the_bounds_and_is_not_applied_twice() -> None:
     (measure,) = ask("SELECT SUM(CLAMP(visit_id, -5, 10)) FROM visits").measures
     assert measure.range == Range(Fraction(-5), Fraction(10))
-    assert isinstance(measure.argument, Field)
+    assert isinstance(measure.argument, tree.Field)
 
 
 def test_a_filter_becomes_a_case() -> None:
     (measure,) = ask("SELECT COUNT(*) FILTER (WHERE urgent) FROM visits").measures
-    assert isinstance(measure.argument, Call)
+    assert isinstance(measure.argument, tree.Call)
     assert measure.argument.operation == "case"
     assert measure.argument.arguments[1:] == (
-        Literal(1, Type.INTEGER),
-        Literal(None, Type.INTEGER),
+        tree.Literal(1, Type.INTEGER),
+        tree.Literal(None, Type.INTEGER),
     )
 
 
@@ -208,10 +191,10 @@ def test_joins_on_the_unit_keep_further_equalities() -> None:
         "SELECT COUNT(*) FROM visits a JOIN visits b ON b.ward = a.ward "
         "AND a.patient_id = b.patient_id"
     )
-    assert isinstance(query.rows, JoinUnit)
+    assert isinstance(query.rows, tree.JoinUnit)
     ((left, right),) = query.rows.on
-    assert isinstance(left, Field)
-    assert isinstance(right, Field)
+    assert isinstance(left, tree.Field)
+    assert isinstance(right, tree.Field)
     assert left.name in repr(query.rows.rows)
     assert right.name in repr(query.rows.other)
     assert not query.rows.outer
@@ -219,10 +202,10 @@ def test_joins_on_the_unit_keep_further_equalities() -> None:
 
 def test_a_public_table_may_come_first() -> None:
     one = ask("SELECT COUNT(*) FROM cities c JOIN patients p ON c.name = p.city")
-    assert isinstance(one.rows, JoinPublic)
+    assert isinstance(one.rows, tree.JoinPublic)
     assert one.rows.table == "cities"
     assert [column for _, column in one.rows.on] == ["name"]
-    assert isinstance(one.rows.rows, Scan)
+    assert isinstance(one.rows.rows, tree.Scan)
     assert one.rows.rows.table == "patients"
 
 
@@ -231,23 +214,23 @@ def test_an_inner_query_grouped_by_the_unit_is_one_row_for_each() -> None:
         "SELECT AVG(t) FROM (SELECT patient_id, SUM(cost) / COUNT(*) AS t FROM visits "
         "GROUP BY patient_id HAVING COUNT(*) > 1) s"
     )
-    assert isinstance(query.rows, Derive)
-    assert isinstance(query.rows.rows, Where)
-    assert isinstance(query.rows.rows.rows, PerUnit)
+    assert isinstance(query.rows, tree.Derive)
+    assert isinstance(query.rows.rows, tree.Where)
+    assert isinstance(query.rows.rows.rows, tree.PerUnit)
     assert len(query.rows.rows.rows.fields) == 2
 
 
 def test_a_window_over_the_unit_adds_a_field() -> None:
     query = ask("SELECT AVG(MAX(age) OVER (PARTITION BY patient_id)) FROM visits WHERE urgent")
-    assert isinstance(query.rows, Window)
-    assert isinstance(query.rows.rows, Where)
+    assert isinstance(query.rows, tree.Window)
+    assert isinstance(query.rows.rows, tree.Where)
     (measure,) = query.measures
     assert measure.range == Range(Fraction(0), Fraction(120))
 
 
 def test_a_table_that_leads_to_its_unit_calls_it_by_the_parents_name() -> None:
     (measure,) = ask("SELECT COUNT(DISTINCT patient_id) FROM prescriptions").measures
-    assert measure == Measure(Kind.COUNT_UNITS)
+    assert measure == tree.Measure(tree.Kind.COUNT_UNITS)
 
 
 def test_a_column_that_leads_to_the_unit_and_holds_it_is_the_unit_too() -> None:
@@ -258,7 +241,7 @@ def test_a_column_that_leads_to_the_unit_and_holds_it_is_the_unit_too() -> None:
     catalog = replace(CATALOG, tables=tuple(tables))
     for name in ("pid", "patient_id"):
         counted = parse("SELECT COUNT(DISTINCT x) FROM visits".replace("x", name), catalog)
-        assert counted.measures == (Measure(Kind.COUNT_UNITS),)
+        assert counted.measures == (tree.Measure(tree.Kind.COUNT_UNITS),)
         with pytest.raises(QueryError) as caught:
             parse("SELECT COUNT(*) FROM visits GROUP BY x".replace("x", name), catalog)
         assert caught.value.code == "unit_column"
@@ -269,10 +252,10 @@ def test_a_histogram_is_a_key_of_bins_and_a_count() -> None:
     (key,) = query.keys
     assert key.bins is not None
     assert (key.bins.count, key.domain, key.type) == (10, tuple(range(10)), Type.INTEGER)
-    assert query.measures == (Measure(Kind.COUNT),)
+    assert query.measures == (tree.Measure(tree.Kind.COUNT),)
     assert [output.title for output in query.post.outputs] == ["cost_from", "cost_to", "count"]
-    assert query.post.outputs[0].scalar == PostCall(
-        "bin_from", (KeyRef(0, Type.INTEGER),), Type.REAL
+    assert query.post.outputs[0].scalar == tree.PostCall(
+        "bin_from", (tree.KeyRef(0, Type.INTEGER),), Type.REAL
     )
 
 
@@ -328,7 +311,7 @@ def test_a_semicolon_a_remark_and_spaces_at_the_end_change_nothing(end: str) -> 
 
 def test_counting_the_unit_is_counting_rows() -> None:
     one = ask("SELECT COUNT(patient_id) AS n FROM visits")
-    assert one.measures == (Measure(Kind.COUNT),)
+    assert one.measures == (tree.Measure(tree.Kind.COUNT),)
     inner = (
         "SELECT AVG(n) FROM (SELECT patient_id, COUNT(x) AS n FROM visits GROUP BY patient_id) s"
     )

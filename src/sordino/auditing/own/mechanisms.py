@@ -28,29 +28,9 @@ from sordino.auditing.own import laws
 from sordino.auditing.report import Report
 from sordino.local import Hadamard, Hashing, OneBit, Piecewise, Protocol, Response, Subset, Unary
 from sordino.local.numbers import NumberProtocol
+from sordino.mechanisms import choose as choosing
 from sordino.mechanisms import smooth
 from sordino.mechanisms.bounds import PrivateBounds, private_bounds
-from sordino.mechanisms.choose import (
-    AboveThreshold,
-    BestOf,
-    Exponential,
-    Generalised,
-    Integers,
-    Interval,
-    JointTopK,
-    Line,
-    NoisyMax,
-    PermuteAndFlip,
-    Quantiles,
-    TopK,
-    best_of,
-    best_price,
-    choose,
-    choose_in,
-    median,
-    quantiles,
-    top_k,
-)
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.keys.selection import KeySelection, Method, Selected, select_keys
 from sordino.mechanisms.laplace import Laplace
@@ -172,15 +152,15 @@ def _choosing() -> Iterator[Case]:
     same_way = tuple(_moved(3, (0, 1)))
     pair: Pair = ((3, 1, 1), (2, 2, 2))
     for name, one in (
-        ("", Exponential(sensitivity=1, epsilon=1)),
-        ("", PermuteAndFlip(sensitivity=1, epsilon=1)),
-        ("laplace noise", NoisyMax(sensitivity=1, epsilon=1, noise="laplace")),
-        ("gumbel noise", NoisyMax(sensitivity=1, epsilon=1, noise="gumbel")),
-        ("exponential noise", NoisyMax(sensitivity=1, epsilon=1, noise="exponential")),
-        ("", Generalised(sensitivities=[1, 1, 1], epsilon=1)),
+        ("", choosing.Exponential(sensitivity=1, epsilon=1)),
+        ("", choosing.PermuteAndFlip(sensitivity=1, epsilon=1)),
+        ("laplace noise", choosing.NoisyMax(sensitivity=1, epsilon=1, noise="laplace")),
+        ("gumbel noise", choosing.NoisyMax(sensitivity=1, epsilon=1, noise="gumbel")),
+        ("exponential noise", choosing.NoisyMax(sensitivity=1, epsilon=1, noise="exponential")),
+        ("", choosing.Generalised(sensitivities=[1, 1, 1], epsilon=1)),
     ):
         yield _case(one, one.release, pair, law=one.probabilities, pairs=apart, name=name)
-    monotone = Exponential(sensitivity=1, epsilon=1, monotone=True)
+    monotone = choosing.Exponential(sensitivity=1, epsilon=1, monotone=True)
     yield _case(
         monotone,
         monotone.release,
@@ -189,7 +169,7 @@ def _choosing() -> Iterator[Case]:
         pairs=same_way,
         name="monotone",
     )
-    exchanging = Exponential(sensitivity=1, epsilon=1, normaliser="constant")
+    exchanging = choosing.Exponential(sensitivity=1, epsilon=1, normaliser="constant")
     yield _case(
         exchanging,
         exchanging.release,
@@ -198,7 +178,7 @@ def _choosing() -> Iterator[Case]:
         pairs=tuple(_exchanged(3)),
         name="constant normaliser",
     )
-    ranked = TopK(k=2, sensitivity=1, epsilon=1, monotone=True)
+    ranked = choosing.TopK(k=2, sensitivity=1, epsilon=1, monotone=True)
     more = tuple(_moved(4, (0, 1)))
     pair = ((3, 3, 0, 0), (3, 3, 1, 1))
     yield _case(ranked, _tuple(ranked), pair, law=ranked.probabilities, pairs=more)
@@ -207,7 +187,7 @@ def _choosing() -> Iterator[Case]:
         ("replace_one", ((4, 4, 0, 0), (3, 4, 0, 1))),
     )
     for relation, votes in counts:
-        joint = JointTopK(k=2, epsilon=1, neighbours=relation)
+        joint = choosing.JointTopK(k=2, epsilon=1, neighbours=relation)
         yield _case(
             joint,
             _tuple(joint),
@@ -218,7 +198,7 @@ def _choosing() -> Iterator[Case]:
         )
     values: By = (("add_remove", ((1,), (0, 1))), ("replace_one", ((0, 0, 1), (0, 1, 3))))
     for relation, records in values:
-        middle = Quantiles([0.5], range=(0, 3), epsilon=1, neighbours=relation)
+        middle = choosing.Quantiles([0.5], range=(0, 3), epsilon=1, neighbours=relation)
         pairs = tuple(Universe(range(4), size=3, neighbours=relation).pairs())
         law, name = laws.point_law(middle), _CHANGES[relation]
         yield _case(middle, _first(middle), records, law=law, pairs=pairs, name=name)
@@ -245,11 +225,11 @@ def _votes(relation: str) -> Iterator[Pair]:
         yield tuple(map(one.count, range(4))), tuple(map(other.count, range(4)))
 
 
-def _tuple(mechanism: TopK | JointTopK) -> Callable[[Any], tuple[int, ...]]:
+def _tuple(mechanism: choosing.TopK | choosing.JointTopK) -> Callable[[Any], tuple[int, ...]]:
     return lambda scores: tuple(mechanism.release(scores))
 
 
-def _first(mechanism: Quantiles) -> Callable[[Any], Any]:
+def _first(mechanism: choosing.Quantiles) -> Callable[[Any], Any]:
     return lambda values: mechanism.release(list(values))[0]
 
 
@@ -339,16 +319,16 @@ def _releasing() -> Iterator[Case]:
         name = _CHANGES[relation]
         yield _case(ends, _end(ends), pair, law=law, pairs=pairs, name=name)
     moved = tuple(_moved(3, (-1, 1)))
-    once = AboveThreshold(threshold=0, epsilon=1)
-    twice = AboveThreshold(threshold=0, epsilon=2, positives=2)
+    once = choosing.AboveThreshold(threshold=0, epsilon=1)
+    twice = choosing.AboveThreshold(threshold=0, epsilon=2, positives=2)
     for name, sparse, queries in (
         ("", once, ((0, 0, 0, 1), (1, 1, 1, 0))),
         ("two positives", twice, ((0, 0, 1, 1), (1, 1, 0, 0))),
     ):
         law = laws.threshold_law(sparse)
         yield _case(sparse, _answers(sparse), queries, law=law, pairs=moved, name=name)
-    run = Exponential(sensitivity=1, epsilon=1)
-    best = BestOf(loss=run, expected_runs=2)
+    run = choosing.Exponential(sensitivity=1, epsilon=1)
+    best = choosing.BestOf(loss=run, expected_runs=2)
     yield _case(
         best,
         lambda scores: best.release(lambda: run.release(scores), score=lambda place: place),
@@ -364,7 +344,7 @@ def _end(ends: PrivateBounds) -> Callable[[Any], Any]:
     return lambda values: ends.release(np.array(values))[1]
 
 
-def _answers(sparse: AboveThreshold) -> Callable[[Any], tuple[bool, ...]]:
+def _answers(sparse: choosing.AboveThreshold) -> Callable[[Any], tuple[bool, ...]]:
     return lambda values: tuple(sparse.start().ask_many(list(values)).tolist())
 
 
@@ -391,11 +371,11 @@ def _vote_functions() -> Iterator[Case]:
     def only_those_seen(votes: Records) -> Any:
         seen = sorted(set(votes))
         counts = [votes.count(number) for number in seen]
-        return choose(seen, counts, domain_size=9, epsilon=1, monotone=True)
+        return choosing.choose(seen, counts, domain_size=9, epsilon=1, monotone=True)
 
     def only_those_of_integers(votes: Records) -> Any:
         counts = {number: votes.count(number) for number in set(votes)}
-        return choose(Integers(1, 9), counts, epsilon=1, monotone=True)
+        return choosing.choose(choosing.Integers(1, 9), counts, epsilon=1, monotone=True)
 
     def kept(votes: Records) -> tuple[Any, ...]:
         seen = sorted(set(votes))
@@ -405,21 +385,23 @@ def _vote_functions() -> Iterator[Case]:
 
     def best(votes: Records) -> Any:
         scores = counted(votes)
-        return best_of(lambda: run.release(scores), score=lambda place: place, runs=2, loss=run)
+        return choosing.best_of(
+            lambda: run.release(scores), score=lambda place: place, runs=2, loss=run
+        )
 
-    run = Exponential(sensitivity=1, epsilon=1)
+    run = choosing.Exponential(sensitivity=1, epsilon=1)
     changed = (_VOTES, _CHANGED)
     more = (_VOTES, (*_VOTES, "c"))
     yield Case(
         "choose",
-        PermuteAndFlip,
-        lambda votes: choose(_NAMES, counted(votes), epsilon=1),
+        choosing.PermuteAndFlip,
+        lambda votes: choosing.choose(_NAMES, counted(votes), epsilon=1),
         *changed,
         1.0,
     )
     yield Case(
         "choose, an unlisted domain",
-        PermuteAndFlip,
+        choosing.PermuteAndFlip,
         only_those_seen,
         (2, 2),
         (2, 2, 7),
@@ -427,7 +409,7 @@ def _vote_functions() -> Iterator[Case]:
     )
     yield Case(
         "choose, integers",
-        PermuteAndFlip,
+        choosing.PermuteAndFlip,
         only_those_of_integers,
         (2, 2),
         (2, 2, 7),
@@ -435,16 +417,16 @@ def _vote_functions() -> Iterator[Case]:
     )
     yield Case(
         "top_k",
-        TopK,
-        lambda votes: tuple(top_k(_NAMES, counted(votes), k=2, epsilon=1)),
+        choosing.TopK,
+        lambda votes: tuple(choosing.top_k(_NAMES, counted(votes), k=2, epsilon=1)),
         *changed,
         1.0,
     )
     yield Case(
         "top_k, joint",
-        JointTopK,
+        choosing.JointTopK,
         lambda votes: tuple(
-            top_k(
+            choosing.top_k(
                 _NAMES,
                 counted(votes),
                 k=2,
@@ -457,33 +439,37 @@ def _vote_functions() -> Iterator[Case]:
         1.0,
     )
     yield Case("select_keys", KeySelection, kept, *more, 1.0, 0.05)
-    yield Case("best_of", BestOf, best, *changed, 3.0)
+    yield Case("best_of", choosing.BestOf, best, *changed, 3.0)
 
 
 def _value_functions() -> Iterator[Case]:
     def ranked(values: Records) -> Any:
         """Every place between two values is scored by how far it is from the middle rank."""
         scores = [-abs(place - len(values) // 2) for place in range(len(values) + 1)]
-        return choose_in(Interval(0, 9), sorted(values), scores, sensitivity=1, epsilon=1)
+        return choosing.choose_in(
+            choosing.Interval(0, 9), sorted(values), scores, sensitivity=1, epsilon=1
+        )
 
     def on_line(values: Records) -> Any:
         half = len(values) / 2
         scores = [-abs(rank - half) for rank in range(len(values) + 1)]
-        line = Line(centre=3, scale=4)
-        return choose_in(line, sorted(values), scores, sensitivity=1, epsilon=1)
+        line = choosing.Line(centre=3, scale=4)
+        return choosing.choose_in(line, sorted(values), scores, sensitivity=1, epsilon=1)
 
     def falling(values: Records) -> Any:
-        return choose_in(Line(), values, [0, 0], falls=1, sensitivity=1, epsilon=1)
+        return choosing.choose_in(
+            choosing.Line(), values, [0, 0], falls=1, sensitivity=1, epsilon=1
+        )
 
     def price(bids: Records) -> Any:
-        return best_price(bids, [1, 2, 3, 4, 5, 6], epsilon=1)
+        return choosing.best_price(bids, [1, 2, 3, 4, 5, 6], epsilon=1)
 
     def middle(values: Records) -> Any:
-        return median(values, range=(0, 6), epsilon=1, neighbours="replace_one")
+        return choosing.median(values, range=(0, 6), epsilon=1, neighbours="replace_one")
 
     def quarters(method: Literal["joint", "recursive"]) -> Callable[[Records], tuple[Any, ...]]:
         return lambda values: tuple(
-            quantiles(
+            choosing.quantiles(
                 values,
                 [0.25, 0.75],
                 range=(0, 6),
@@ -496,13 +482,13 @@ def _value_functions() -> Iterator[Case]:
     def ends(values: Records) -> Any:
         return private_bounds(values, epsilon=1, neighbours="replace_one", powers=(0, 3))
 
-    yield Case("choose_in", Exponential, ranked, _LOW, _HIGH, 1.0)
-    yield Case("choose_in, a line with a base", Exponential, on_line, _LOW, _HIGH, 1.0)
-    yield Case("choose_in, scores that fall", Exponential, falling, (0,), (1,), 1.0)
-    yield Case("best_price", PermuteAndFlip, price, (3, 4), (3, 4, 5), 1.0)
-    yield Case("median", Quantiles, middle, _LOW, _HIGH, 1.0)
-    yield Case("quantiles, joint", Quantiles, quarters("joint"), _LOW, _HIGH, 1.0)
-    yield Case("quantiles, recursive", Quantiles, quarters("recursive"), _LOW, _HIGH, 1.0)
+    yield Case("choose_in", choosing.Exponential, ranked, _LOW, _HIGH, 1.0)
+    yield Case("choose_in, a line with a base", choosing.Exponential, on_line, _LOW, _HIGH, 1.0)
+    yield Case("choose_in, scores that fall", choosing.Exponential, falling, (0,), (1,), 1.0)
+    yield Case("best_price", choosing.PermuteAndFlip, price, (3, 4), (3, 4, 5), 1.0)
+    yield Case("median", choosing.Quantiles, middle, _LOW, _HIGH, 1.0)
+    yield Case("quantiles, joint", choosing.Quantiles, quarters("joint"), _LOW, _HIGH, 1.0)
+    yield Case("quantiles, recursive", choosing.Quantiles, quarters("recursive"), _LOW, _HIGH, 1.0)
     yield Case("private_bounds", PrivateBounds, ends, _LOW, _HIGH, 1.0)
 
 

@@ -17,7 +17,7 @@ import typer
 
 from sordino.cli.options import CATALOG, AsJson, CatalogFile, ServerName
 from sordino.cli.usage import refusals
-from sordino.errors import SordinoError
+from sordino.errors import ServerError
 
 if TYPE_CHECKING:
     from sordino.channel.frames import Reply
@@ -39,19 +39,6 @@ TokenFile: TypeAlias = Annotated[
         help="A file of mode 600 that holds your token; SORDINO_TOKEN is read without it."
     ),
 ]
-
-
-class ServerError(SordinoError):
-    """A server says no, or cannot be reached."""
-
-    code: str = "server"
-
-    def __init__(self, message: str, *, code: str = "server", hint: str = "") -> None:
-        super().__init__(message)
-        self.code, self.message, self.hint = code, message, hint
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
 def state_of(catalog: Path, state: Path | None) -> Path:
@@ -128,7 +115,7 @@ class Line:
         reply = self._exchange(request)
         told: Any = json.loads(reply.body) if reply.body else None
         if reply.status >= 400:
-            raise ServerError(told["detail"], code=told["code"], hint=told.get("hint", ""))
+            raise ServerError(told["code"], told["detail"], hint=told.get("hint", ""))
         return told
 
     def _exchange(self, request: Any) -> Reply:
@@ -139,7 +126,7 @@ class Line:
             size = frames.length(self._exactly(frames.HEADER.size), frames.LARGEST_REPLY)
             return frames.unpack_reply(self._exactly(size))
         except (OSError, frames.BrokenFrame) as error:
-            raise ServerError(f"the keeper did not reply: {error}") from None
+            raise ServerError("server", f"the keeper did not reply: {error}") from None
 
     def _exactly(self, size: int) -> bytes:
         pieces = bytearray()
@@ -249,6 +236,7 @@ def _connected(path: Path) -> socket.socket:
     except OSError as error:
         connection.close()
         raise ServerError(
+            "server",
             f"no server is running in {str(path.parent)!r}: {error.strerror or error}",
             hint="start it with 'sordino serve', or name its folder with --state",
         ) from None

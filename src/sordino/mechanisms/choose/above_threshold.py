@@ -16,19 +16,10 @@ import numpy.typing as npt
 from sordino.mechanisms.additive import priced_exponent, to_grid
 from sordino.mechanisms.choose.noisy_max import least_difference
 from sordino.mechanisms.mechanism import Mechanism, check_scales, fill, read_length
+from sordino.numbers import rational
 from sordino.numbers.balls import Ball, ball, ceiling
 from sordino.numbers.columns import Door, clamped, is_number, read_finite, read_numbers
-from sordino.numbers.rational import (
-    Integer,
-    Number,
-    brief,
-    confidence_level,
-    is_integer,
-    positive,
-    positive_whole,
-    probability,
-    up,
-)
+from sordino.numbers.rational import Integer, Number
 from sordino.privacy.loss import Loss, single
 from sordino.privacy.pure import Pure
 from sordino.randomness.samplers import Sampler, discrete_laplace
@@ -114,26 +105,28 @@ class AboveThreshold(Mechanism):
         monotone: bool = False,
         split: Number | None = None,
     ) -> None:
-        price = positive("epsilon", epsilon)
+        price = rational.positive("epsilon", epsilon)
         length, whole = read_length("sensitivity", sensitivity)
         level = read_finite("threshold", threshold)
-        if whole and not is_integer(threshold):
+        if whole and not rational.is_integer(threshold):
             raise TypeError(
                 "threshold must be an integer because sensitivity is one; for real values give "
                 "the sensitivity as a float, such as 1.0"
             )
         if not isinstance(monotone, bool):
             raise TypeError("monotone must be True or False")
-        many = positive_whole("positives", positives)
-        share = _best_split(many, monotone) if split is None else probability("split", split)
+        many = rational.positive_whole("positives", positives)
+        share = (
+            _best_split(many, monotone) if split is None else rational.probability("split", split)
+        )
         first, rest = share * price, price - share * price
         times = many if monotone else 2 * many
         width = length * min(1 / first, times / rest)  # of the smaller of the two noises
         exponent = 0 if whole else priced_exponent(width, price, "sensitivity", length)
         steps = length.numerator if whole else shift_on_grid(length, exponent)
         scales = steps / first, times * steps / rest
-        moved = f"a sensitivity of {brief(length)}"
-        check_scales(*scales, price=brief(price), moved=moved)
+        moved = f"a sensitivity of {rational.brief(length)}"
+        check_scales(*scales, price=rational.brief(price), moved=moved)
         grid = Fraction(2) ** exponent
         fill(
             self,
@@ -168,14 +161,17 @@ class AboveThreshold(Mechanism):
         With a the result: of so many questions, all that are answered True have a value of at least
         threshold - a, and all that are answered False one below threshold + a.
         """
-        level, many = confidence_level(confidence), positive_whole("queries", queries)
+        level, many = (
+            rational.confidence_level(confidence),
+            rational.positive_whole("queries", queries),
+        )
         scales = self.threshold_scale / self.grid, self.value_scale / self.grid
         steps = least_difference(scales, share=(1 - level) / many) - 1
         share = scales[0] / sum(scales)  # nearly the best: it balances the two exponents
         apart = _reach(scales[0], share * (1 - level) / 2)
         apart += _reach(scales[1], (1 - share) * (1 - level) / many)
         steps = min(steps, apart)
-        return steps if self.whole else up((steps + 1) * self.grid)
+        return steps if self.whole else rational.up((steps + 1) * self.grid)
 
 
 class AboveThresholdRun:
@@ -310,7 +306,7 @@ def _read(values: object, of: AboveThreshold) -> Array:
 
 def _steps(value: Any, of: AboveThreshold) -> int:
     """Return a value as a whole number of steps, exactly."""
-    if is_integer(value):
+    if rational.is_integer(value):
         return int(value) if of.whole else to_grid(int(value), of._exponent)
     if not is_number(type(value)) or isinstance(value, np.longdouble):
         raise TypeError(OTHERS.format(type(value).__name__))

@@ -44,14 +44,8 @@ from sordino.mechanisms.choose.scores import (
     stranger,
 )
 from sordino.mechanisms.choose.terms import Floats, weights
-from sordino.numbers.rational import (
-    Integer,
-    Number,
-    is_integer,
-    nonnegative,
-    positive,
-    positive_whole,
-)
+from sordino.numbers import rational
+from sordino.numbers.rational import Integer, Number
 from sordino.randomness.entropy import system
 from sordino.randomness.race import LARGEST_RATE, LEAST_RATE, Noise, Race
 from sordino.randomness.selection import Levels
@@ -119,7 +113,7 @@ def read_slate(
     read_default(default_score)
     _check_no_tables(candidates, scores)
     if domain_size is not None:
-        return _numbered(candidates, scores, positive_whole("domain_size", domain_size))
+        return _numbered(candidates, scores, rational.positive_whole("domain_size", domain_size))
     if not public_domain and is_from_data(candidates, scores):
         raise ValueError(FROM_DATA)
     candidates, scores = _aligned(candidates, scores)
@@ -253,7 +247,7 @@ def _as_numbers(listed: Any) -> Any:
     if isinstance(listed, np.ndarray) and listed.dtype.kind in "iu":
         return listed.astype(np.int64) if listed.dtype != np.uint64 else listed.astype(object)
     given = listed.tolist() if isinstance(listed, np.ndarray) else list(listed)
-    if not all(is_integer(number) for number in given):
+    if not all(rational.is_integer(number) for number in given):
         raise TypeError("with domain_size the candidates are whole numbers from 0 on")
     try:
         return np.array(given, dtype=np.int64)
@@ -321,7 +315,7 @@ def read_base(base: object, candidates: int) -> list[Fraction]:
     given = in_row("base", base)
     if len(given) != candidates:
         raise ValueError(f"base must have one number for {each_of(candidates)}, got {len(given)}")
-    found = [nonnegative("a weight of base", weight) for weight in given]
+    found = [rational.nonnegative("a weight of base", weight) for weight in given]
     if not any(found):
         raise ValueError("base must give some candidate a weight above 0")
     return found
@@ -501,7 +495,7 @@ def open_stream(kind: Kind, rate: Number, k: Integer = 1) -> Stream:
     """
     if kind not in _NOISES:
         raise ValueError(f"kind must be 'exponential' or 'permute_and_flip', got {kind!r}")
-    many, factor = positive_whole("k", k), positive("rate", rate)
+    many, factor = rational.positive_whole("k", k), rational.positive("rate", rate)
     if many > 1 and kind == "permute_and_flip":
         raise ValueError("permute-and-flip chooses one candidate; for more use 'exponential'")
     if not LEAST_RATE <= factor <= LARGEST_RATE:

@@ -292,20 +292,10 @@ class PermuteAndFlip(OneChoice):
 
     _flips: ClassVar[bool] = True
 
-    loss: Loss = field(compare=False)
-
-    def __init__(
-        self,
-        *,
-        sensitivity: Number,
-        epsilon: Number,
-        monotone: bool = False,
-        spread: Number | None = None,
-    ) -> None:
-        Terms.__init__(
-            self, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, spread=spread
-        )
-        fill(self, loss=single(Pure(epsilon=self.epsilon)))
+    @property
+    def loss(self) -> Loss:
+        """What one choice costs, in every currency."""
+        return single(Pure(epsilon=self.epsilon))
 
     def release(self, scores: object, *, others: Integer = 0, default_score: Number = 0) -> int:
         """Return the index of a candidate, chosen by the scores.

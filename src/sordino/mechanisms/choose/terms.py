@@ -112,7 +112,10 @@ class Choice(Terms):
 
     __slots__ = ()
 
-    loss: Loss
+    @property
+    def loss(self) -> Loss:
+        """What one choice costs, in every currency."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,17 +24,10 @@ from sordino.mechanisms.keys.optimal import (
     least_threshold,
 )
 from sordino.mechanisms.mechanism import Mechanism, check_scales, fill, not_drawn
+from sordino.numbers import rational
 from sordino.numbers.balls import Ball, ball, ceiling, is_positive, round_up
 from sordino.numbers.columns import Door, read_whole
-from sordino.numbers.rational import (
-    Integer,
-    Number,
-    brief,
-    is_integer,
-    positive,
-    positive_whole,
-    probability,
-)
+from sordino.numbers.rational import Integer, Number
 from sordino.privacy import losses
 from sordino.privacy.discrete_gaussian import DiscreteGaussian, least_variance
 from sordino.privacy.loss import Loss, single
@@ -175,8 +168,8 @@ class KeySelection(Mechanism):
         method: Method = "optimal",
         neighbours: str,
     ) -> None:
-        price, slack = positive("epsilon", epsilon), probability("delta", delta)
-        relation, most = read_neighbours(neighbours), positive_whole("groups", groups)
+        price, slack = rational.positive("epsilon", epsilon), rational.probability("delta", delta)
+        relation, most = read_neighbours(neighbours), rational.positive_whole("groups", groups)
         if method not in _METHODS:
             raise ValueError(f"method must be 'optimal', 'laplace' or 'gaussian', got {method!r}")
         # Under replace_one a unit can leave all its keys and appear in as many others.
@@ -215,16 +208,18 @@ class KeySelection(Mechanism):
 
     def probability(self, n: Integer) -> float:
         """Return the probability that a key is kept that n units have, rounded up."""
-        if not is_integer(n) or n < 0:
+        if not rational.is_integer(n) or n < 0:
             raise ValueError("n must be a whole number of units that is not negative")
         return self._rule.probability(int(n)) if n else 0.0
 
     def count_for(self, probability: Number) -> int:
         """Return how many units a key needs to be kept with at least this probability."""
-        share = positive("probability", probability)
+        share = rational.positive("probability", probability)
         if share > 1 or (share == 1 and self.method != "optimal"):
             bound = "at most 1" if self.method == "optimal" else "below 1"
-            raise ValueError(f"probability must be a positive number {bound}, got {brief(share)}")
+            raise ValueError(
+                f"probability must be a positive number {bound}, got {rational.brief(share)}"
+            )
         return self._rule.count_for(share, lowest=1)
 
 
@@ -283,7 +278,7 @@ def _rule(method: Method, epsilon: Fraction, delta: Fraction, groups: int, moves
 
 def _laplace(epsilon: Fraction, delta: Fraction, groups: int, moves: int) -> Threshold:
     eta = epsilon / moves
-    check_scales(1 / eta, price=brief(epsilon))
+    check_scales(1 / eta, price=rational.brief(epsilon))
     near = ceiling(lambda: ball(groups / delta).log() / ball(eta))
     return least_threshold(LaplaceNoise(eta), hidden=1, times=groups, delta=delta, near=near)
 
@@ -300,7 +295,7 @@ def _gaussian(epsilon: Fraction, delta: Fraction, groups: int, moves: int) -> Th
             high=LARGEST_SCALE**2,
         )
     except ValueError:
-        raise not_drawn(wide=epsilon < 1, price=brief(epsilon)) from None
+        raise not_drawn(wide=epsilon < 1, price=rational.brief(epsilon)) from None
 
     def formula() -> Ball:
         return (2 * ball(variance) * ball(groups / delta).log()).sqrt()

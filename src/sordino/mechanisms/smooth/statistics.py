@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
@@ -225,9 +225,19 @@ class NoiseShape(TypedDict, total=False):
 
 
 class Shape(NoiseShape, total=False):
-    """How the noise is made, with a ``floor`` of the smooth bound, which is the step by default."""
+    """How the noise is made, with a ``floor`` of the smooth bound, which is the step by default.
+
+    ``delta`` is what a release may cost besides its epsilon, 0 unless it is stated.
+    """
 
     floor: Number | None
+    delta: Number
+
+
+class Clamped(Shape, total=False):
+    """The same for results that stay within public ends, unless ``clamp`` is False."""
+
+    clamp: bool
 
 
 def median(
@@ -235,9 +245,7 @@ def median(
     *,
     bounds: Range,
     epsilon: Number,
-    delta: Number = 0,
-    clamp: bool = True,
-    **shape: Unpack[Shape],
+    **shape: Unpack[Clamped],
 ) -> float:
     """Release the median of values clamped to public bounds; the lower of two middle ones.
 
@@ -254,7 +262,7 @@ def median(
         Numerics: exact; the smooth bound is rounded up in a way that keeps it smooth.
         Proof: docs/proofs/smooth.md.
     """
-    made = _mechanism(bounds, clamp, epsilon, delta, shape)
+    made = _mechanism(bounds, epsilon, shape)
     return _release_rank(made, values, ranks.middle, bounds)
 
 
@@ -264,13 +272,11 @@ def quantile(
     rank: Integer,
     bounds: Range,
     epsilon: Number,
-    delta: Number = 0,
-    clamp: bool = True,
-    **shape: Unpack[Shape],
+    **shape: Unpack[Clamped],
 ) -> float:
     """Release the value of a public rank, from 1 for the least one."""
     place = ranks.at_rank(rank)
-    made = _mechanism(bounds, clamp, epsilon, delta, shape)
+    made = _mechanism(bounds, epsilon, shape)
     return _release_rank(made, values, place, bounds)
 
 
@@ -279,16 +285,14 @@ def maximum(
     *,
     bounds: Range,
     epsilon: Number,
-    delta: Number = 0,
-    clamp: bool = True,
-    **shape: Unpack[Shape],
+    **shape: Unpack[Clamped],
 ) -> float:
     """Release the largest value.
 
     One record can always raise it to the upper bound, so the noise is as wide as what is missing to
     that bound, and more: a bound far above the data makes this useless.
     """
-    made = _mechanism(bounds, clamp, epsilon, delta, shape)
+    made = _mechanism(bounds, epsilon, shape)
     return _release_rank(made, values, ranks.largest, bounds)
 
 
@@ -298,16 +302,14 @@ def trimmed_mean(
     trim: Integer,
     bounds: Range,
     epsilon: Number,
-    delta: Number = 0,
-    clamp: bool = True,
-    **shape: Unpack[Shape],
+    **shape: Unpack[Clamped],
 ) -> float:
     """Release the mean of what is left without the ``trim`` least and the ``trim`` largest values.
 
     The default step is made for the range of the values; the mean of many records moves by much
     less, and a smaller ``step`` may be wanted.
     """
-    made = _mechanism(bounds, clamp, epsilon, delta, shape)
+    made = _mechanism(bounds, epsilon, shape)
     setting = ranks.read_setting(bounds, made.beta, made.floor)
     return made.release(*ranks.trimmed_mean(values, trim, setting))
 
@@ -320,7 +322,6 @@ def custom(
     records: Integer | None = None,
     bounds: Range | None = None,
     epsilon: Number,
-    delta: Number = 0,
     **shape: Unpack[Shape],
 ) -> float:
     """Release a user's own statistic, whose local sensitivity within k changes is local(k).
@@ -336,28 +337,34 @@ def custom(
         Numerics: as for median; the value must be exact, or its error be part of ``local``.
         Proof: docs/proofs/smooth.md, theorem 1.
     """
-    made = _smooth(positive("global_bound", global_bound), epsilon, delta, bounds, shape)
+    made = _smooth(positive("global_bound", global_bound), epsilon, bounds, shape)
     bound = from_local(
         local, beta=made.beta, global_bound=global_bound, floor=made.floor, records=records
     )
     return made.release(value, bound)
 
 
-def _mechanism(bounds: Range, clamp: bool, epsilon: Number, delta: Number, shape: Shape) -> Smooth:
+def _mechanism(bounds: Range, epsilon: Number, shape: Clamped) -> Smooth:
     ends = read_bounds(bounds)
     if ends.width == 0:
         raise ValueError("bounds must be (low, high) with low below high")
-    return _smooth(ends.width, epsilon, delta, bounds if clamp else None, shape)
+    given: dict[str, Any] = dict(shape)
+    return _smooth(ends.width, epsilon, _kept(bounds, given), given)
 
 
 def _smooth(
-    span: Fraction, epsilon: Number, delta: Number, bounds: Range | None, shape: Shape
+    span: Fraction, epsilon: Number, bounds: Range | None, shape: Mapping[str, Any]
 ) -> Smooth:
     """Return the mechanism for a statistic that moves over a span."""
-    given: dict[str, Any] = dict(shape)
+    given = dict(shape)
     if given.get("step") is None:
         given["step"] = default_step(span)
-    return Smooth(epsilon=epsilon, delta=delta, bounds=bounds, **given)
+    return Smooth(epsilon=epsilon, bounds=bounds, **given)
+
+
+def _kept(bounds: Range, given: dict[str, Any]) -> Range | None:
+    """Take ``clamp`` out of what was given, and return the bounds of results if it says so."""
+    return bounds if given.pop("clamp", True) else None
 
 
 def default_step(span: Fraction) -> Fraction:
@@ -467,9 +474,7 @@ def triangles(
     *,
     nodes: object,
     epsilon: Number,
-    delta: Number = 0,
-    clamp: bool = True,
-    **shape: Unpack[Shape],
+    **shape: Unpack[Clamped],
 ) -> float:
     """Release the number of triangles of a graph whose edges are private.
 
@@ -492,11 +497,11 @@ def triangles(
         Proof: docs/proofs/graphs.md, theorems 1 and 2; docs/proofs/smooth.md.
     """
     graph = local_triangles(edges, nodes=nodes)
-    ends = (0, math.comb(graph.most + 2, 3)) if clamp else None
     given: dict[str, Any] = {"step": 1, **shape}
     if given.get("floor") is None:
         given["floor"] = _LEAST_TRIANGLES
-    made = Smooth(epsilon=epsilon, delta=delta, bounds=ends, **given)
+    ends = _kept((0, math.comb(graph.most + 2, 3)), given)
+    made = Smooth(epsilon=epsilon, bounds=ends, **given)
     least = read_floor(made.floor, float(graph.most))
     return made.release(graph.count, graph.smooth(read_beta(made.beta), least))
 
@@ -507,9 +512,7 @@ def spanning_tree(
     nodes: object,
     largest: Number,
     epsilon: Number,
-    delta: Number = 0,
-    clamp: bool = True,
-    **shape: Unpack[Shape],
+    **shape: Unpack[Clamped],
 ) -> float:
     """Release the cost of a minimum spanning tree of a graph whose edges and weights are private.
 
@@ -534,7 +537,8 @@ def spanning_tree(
         Proof: docs/proofs/graphs.md, theorems 3 and 4; docs/proofs/smooth.md.
     """
     tree = local_spanning_tree(edges, nodes=nodes, largest=largest)
-    ends = (0, Fraction(tree.largest) * (tree.nodes - 1)) if clamp else None
-    made = _smooth(positive("largest", largest), epsilon, delta, ends, shape)
+    given: dict[str, Any] = dict(shape)
+    ends = _kept((0, Fraction(tree.largest) * (tree.nodes - 1)), given)
+    made = _smooth(positive("largest", largest), epsilon, ends, given)
     least = read_floor(made.floor, tree.largest)
     return made.release(tree.cost, tree.smooth(read_beta(made.beta), least))

@@ -70,8 +70,8 @@ PUBLIC: dict[str, Mutant] = {
     ),
     "a public join is taken to keep rows alone": mutant(
         bound.is_alone,
-        "case JoinPublic():\n            return False",
-        "case JoinPublic():\n            return is_alone(rows.rows, catalog)",
+        "case tree.JoinPublic():\n            return False",
+        "case tree.JoinPublic():\n            return is_alone(rows.rows, catalog)",
     ),
     "units of several groups are counted as one": mutant(
         plan.shift, "most = _groups(shares) if grouped else 1", "most = 1"
