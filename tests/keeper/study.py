@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -173,6 +173,15 @@ def code(reply: Reply) -> str:
     assert reply.media == "application/problem+json", reply
     found: str = told(reply)["code"]
     return found
+
+
+def raising(error: BaseException | type[BaseException]) -> Callable[..., Any]:
+    """Return what raises an error, however it is called."""
+
+    def fail(*_: object, **__: object) -> Any:
+        raise error
+
+    return fail
 
 
 @contextmanager

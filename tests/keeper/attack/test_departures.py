@@ -16,13 +16,9 @@ from sordino.keeper import asking
 from sordino.keeper.asking import resume
 from sordino.keeper.slots import Slots
 from sordino.keeper.turns import Places
-from tests.keeper.study import COUNT, Study, code, question, study, told
+from tests.keeper.study import COUNT, Study, code, question, raising, study, told
 
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "1s"\ndeadline = 3\nresume = true') as made:
-        yield made
+STUDY = {"server": 'slot = "1s"\ndeadline = 3\nresume = true'}
 
 
 def in_a_thread(work: Callable[[], Any]) -> Any:
@@ -74,12 +70,8 @@ def test_nothing_tells_when_a_charge_is_answered_after_a_restart(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann = served.person("ann", "analyst")
-
-    def end(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as broken:
-        broken.setattr(DuckdbEngine, "run", end)
+        broken.setattr(DuckdbEngine, "run", raising(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             served.ask(ann)
     served.restart()
@@ -172,11 +164,7 @@ def test_a_failure_is_over_for_those_who_wait_for_it_when_its_slot_is(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann = served.person("ann", "analyst")
-
-    def fail(*_: object, **__: object) -> None:
-        raise SealedError
-
-    monkeypatch.setattr(DuckdbEngine, "run", fail)
+    monkeypatch.setattr(DuckdbEngine, "run", raising(SealedError))
     seen = watched_rest(served, lambda: dict(served.keeper.turns._locks))
     assert code(served.ask(ann, key="k")) == "sealed"
     assert len(seen) == 1

@@ -20,12 +20,7 @@ from sordino.keeper.requests import SECONDS
 from tests.keeper.study import DAY, Study, code, question, study, told
 
 YEAR = 365 * DAY
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "off"', epsilon="1000") as made:
-        yield made
+STUDY = {"server": 'slot = "off"', "epsilon": "1000"}
 
 
 def until(condition: Callable[[], bool]) -> None:

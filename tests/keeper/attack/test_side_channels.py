@@ -3,7 +3,6 @@
 
 import logging
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,7 @@ from sordino.ledger.ledger import Ledger
 from tests.keeper.study import Study, question, study, told
 
 CANARY = "zq7canary"
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "off"') as made:
-        yield made
+STUDY = {"server": 'slot = "off"'}
 
 
 CAUSES: list[BaseException] = [

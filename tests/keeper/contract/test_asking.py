@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A price is signed, an answer is charged once, and both say the same."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -14,12 +13,6 @@ from sordino.keeper import quotes
 from tests.keeper.study import COUNT, Study, code, question, study, told
 
 ARABIC = "\u0660.\u0661"  # a tenth, in digits that Python would read
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study") as made:
-        yield made
 
 
 def priced(served: Study, credential: str, **terms: Any) -> dict[str, Any]:

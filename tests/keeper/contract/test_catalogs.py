@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another catalog is served whole or not at all, and is on record."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -13,13 +13,9 @@ from sordino.errors import LedgerError
 from sordino.keeper import catalogs
 from sordino.keeper.main import open_keeper
 from sordino.ledger.ledger import Ledger
-from tests.keeper.study import Study, code, study, told
+from tests.keeper.study import Study, code, raising, told
 
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "off"') as made:
-        yield made
+STUDY = {"server": 'slot = "off"'}
 
 
 def test_a_draft_is_checked_and_nothing_changes(served: Study) -> None:
@@ -145,10 +141,7 @@ def test_a_swap_that_a_crash_has_cut_short_is_finished_at_the_next_start(
 ) -> None:
     ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
     served.ask(ann)
-
-    def killed(*_: object, **__: object) -> None:
-        raise Killed
-
+    killed = raising(Killed)
     with monkeypatch.context() as patched:
         if place == "amend":
             patched.setattr(Ledger, "amend", killed)
@@ -182,12 +175,8 @@ def test_a_swap_that_is_refused_is_forgotten(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     olga = served.person("olga", "owner")
-
-    def refuse(*_: object, **__: object) -> None:
-        raise LedgerError("so much cannot be kept")
-
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "amend", refuse)
+        patched.setattr(Ledger, "amend", raising(LedgerError("so much cannot be kept")))
         body = {"text": served.text(epsilon="4"), "why": "more"}
         assert served.send("swap", olga, body).status == 422
     assert not (served.folder / "swap.json").exists()
@@ -212,12 +201,9 @@ def test_a_question_that_meets_limits_of_the_next_catalog_is_told_to_come_again(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann = served.person("ann", "analyst")
-
-    def refuse(*_: object, **__: object) -> None:
-        raise LedgerError("the catalog and the ledger differ")
-
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "obtain", refuse)
+        differ = raising(LedgerError("the catalog and the ledger differ"))
+        patched.setattr(Ledger, "obtain", differ)
         with served.keeper.swapping:
             reply = served.ask(ann)
         assert (reply.status, code(reply), reply.headers["Retry-After"]) == (503, "busy", "1")

@@ -2,12 +2,12 @@
 """Cap and approval are used up by charges, and by nothing else; what is told of them is true."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from sordino.channel.frames import Reply
 from sordino.errors import LedgerError
 from sordino.keeper import asking
 from sordino.keeper.requests import Requests
@@ -15,15 +15,10 @@ from sordino.keeper.state import State
 from sordino.ledger.ledger import Ledger
 from sordino.session import Session
 from tests.keeper.contract.test_restart import failed
-from tests.keeper.study import Study, code, question, study, told
+from tests.keeper.study import Study, code, question, raising, told
 
 CAP = 100_000_000  # the price of one question
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "off"\napprove_above = 0.5') as made:
-        yield made
+STUDY = {"server": 'slot = "off"\napprove_above = 0.5'}
 
 
 def capped(served: Study, cap: int = CAP) -> str:
@@ -116,23 +111,26 @@ def test_what_somebody_else_has_paid_for_meanwhile_is_not_counted(
     assert spent(served, token) == 0
 
 
-def broken(*_: object, **__: object) -> Any:
-    raise LedgerError("the disk is full")
+broken, unlucky = raising(LedgerError("the disk is full")), raising(RuntimeError("canary"))
+FAILURES = pytest.mark.parametrize(("failure", "status"), [(broken, 503), (unlucky, 500)])
 
 
-def unlucky(*_: object, **__: object) -> Any:
-    raise RuntimeError("canary")
-
-
-@pytest.mark.parametrize(("failure", "status"), [(broken, 503), (unlucky, 500)])
-def test_a_failure_before_the_charge_gives_back_cap_and_approval(
-    served: Study, monkeypatch: pytest.MonkeyPatch, failure: Callable[..., Any], status: int
-) -> None:
+def asked_in_vain(
+    served: Study, monkeypatch: pytest.MonkeyPatch, step: str, failure: Callable[..., Any]
+) -> tuple[str, Reply]:
+    """Ask what was approved while a step of the ledger fails; returns the token and the reply."""
     token = capped(served, 10 * CAP)
     approved(served, token)
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "obtain", failure)
-        reply = served.ask(token, epsilon="1")
+        patched.setattr(Ledger, step, failure)
+        return token, served.ask(token, epsilon="1")
+
+
+@FAILURES
+def test_a_failure_before_the_charge_gives_back_cap_and_approval(
+    served: Study, monkeypatch: pytest.MonkeyPatch, failure: Callable[..., Any], status: int
+) -> None:
+    token, reply = asked_in_vain(served, monkeypatch, "obtain", failure)
     assert (reply.status, code(reply)) == (status, "ledger" if status == 503 else "internal")
     assert (spent(served, token), state(served), served.charges) == (0, "approved", [])
     assert served.state.rows("SELECT * FROM questions") == []
@@ -140,15 +138,11 @@ def test_a_failure_before_the_charge_gives_back_cap_and_approval(
     assert (spent(served, token), state(served), len(served.charges)) == (10 * CAP, "answered", 1)
 
 
-@pytest.mark.parametrize(("failure", "status"), [(broken, 503), (unlucky, 500)])
+@FAILURES
 def test_a_failure_after_the_charge_gives_back_nothing(
     served: Study, monkeypatch: pytest.MonkeyPatch, failure: Callable[..., Any], status: int
 ) -> None:
-    token = capped(served, 10 * CAP)
-    approved(served, token)
-    with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "record", failure)
-        reply = served.ask(token, epsilon="1")
+    token, reply = asked_in_vain(served, monkeypatch, "record", failure)
     assert (reply.status, code(reply)) == (status, "ledger" if status == 503 else "sealed")
     assert "nothing was charged" not in told(reply)["detail"]
     assert (spent(served, token), state(served), len(served.charges)) == (10 * CAP, "answered", 1)
@@ -167,8 +161,7 @@ def test_a_ledger_that_cannot_be_read_after_a_failure_gives_back_nothing(
     assert spent(served, token) == CAP
 
 
-def locked(*_: object) -> Any:
-    raise sqlite3.OperationalError("database is locked")
+locked = raising(sqlite3.OperationalError("database is locked"))
 
 
 def test_an_answer_that_cannot_be_written_down_is_given(

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A key makes one request of all that carry it, also across a crash."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -13,13 +12,7 @@ from sordino.keeper import quotes
 from sordino.keeper.state import State
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.verify import verify
-from tests.keeper.study import Study, code, question, study, told
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study") as made:
-        yield made
+from tests.keeper.study import Study, code, question, raising, told
 
 
 def test_fresh_noise_needs_a_key_and_a_token_for_it(served: Study) -> None:
@@ -83,18 +76,23 @@ class Killed(BaseException):
     """The process has ended here."""
 
 
-def killed(*_: object, **__: object) -> None:
-    raise Killed
+killed = raising(Killed)
+
+
+def asked_until_killed(served: Study, monkeypatch: pytest.MonkeyPatch, step: str) -> str:
+    """Ask with a key until the process ends at a step of the ledger; returns who asked."""
+    ann = served.person("ann", "analyst")
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, step, killed)
+        with pytest.raises(Killed):
+            served.ask(ann, fresh=True, key="one")
+    return ann
 
 
 def test_a_key_finds_its_charge_after_a_crash_before_the_record(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann = served.person("ann", "analyst")
-    with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "record", killed)
-        with pytest.raises(Killed):
-            served.ask(ann, fresh=True, key="one")
+    ann = asked_until_killed(served, monkeypatch, "record")
     assert len(served.charges) == 1
     served.keeper.generations.now.session._drawn.clear()  # which ends with a process
     served.keeper.generations.now.session._owed.clear()
@@ -109,11 +107,7 @@ def test_a_key_finds_its_charge_after_a_crash_before_the_record(
 def test_a_key_charges_after_a_crash_before_the_charge(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann = served.person("ann", "analyst")
-    with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "charge", killed)
-        with pytest.raises(Killed):
-            served.ask(ann, fresh=True, key="one")
+    ann = asked_until_killed(served, monkeypatch, "charge")
     assert served.charges == []
     served.restart()
     assert served.ask(ann, fresh=True, key="one").status == 200

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """People, passwords and tokens: no token makes one that may do more, and an end is at once."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -17,12 +16,7 @@ from sordino.keeper.tokens import Caller
 from tests.keeper.study import DAY, Study, code, question, study, told
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "off"') as made:
-        yield made
+STUDY = {"server": 'slot = "off"'}
 
 
 @pytest.fixture(autouse=True)

@@ -17,12 +17,7 @@ from sordino.keeper.requests import SECONDS
 from tests.keeper.study import DAY, Study, code, question, study, told
 
 DEAR = question(epsilon="0.5")
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server="approve_above = 0.2") as made:
-        yield made
+STUDY = {"server": "approve_above = 0.2"}
 
 
 @pytest.fixture

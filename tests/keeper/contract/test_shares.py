@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nobody takes so much of the keeper that others find no place in it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event, Lock
 from time import monotonic, sleep
 from typing import Any
@@ -11,13 +10,9 @@ from typing import Any
 import pytest
 
 from sordino.session import Session
-from tests.keeper.study import Study, code, question, study
+from tests.keeper.study import Study, code, question
 
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "off"') as made:
-        yield made
+STUDY = {"server": 'slot = "off"'}
 
 
 class Crowd:

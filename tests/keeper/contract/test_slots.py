@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When answers leave: a fresh one when its slot is over, all else at once."""
 
-from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +9,9 @@ import pytest
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import SealedError
 from sordino.keeper.slots import Slots
-from tests.keeper.study import Study, Time, code, question, study, told
+from tests.keeper.study import Study, Time, code, question, told
 
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "1s"\ndeadline = 3') as made:
-        yield made
+STUDY = {"server": 'slot = "1s"\ndeadline = 3'}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a keeper tries out at its start: on invented rows first, and how long real ones take."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,7 @@ from sordino.query.tree import tables_in
 from sordino.session import Session
 from tests.keeper.study import Study, study
 
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Study]:
-    with study(tmp_path / "study", server='slot = "1s"') as made:
-        yield made
+STUDY = {"server": 'slot = "1s"'}
 
 
 def test_every_private_table_is_asked_about_with_a_sum_where_there_is_a_number(

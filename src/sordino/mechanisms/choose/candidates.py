@@ -40,6 +40,7 @@ from sordino.mechanisms.choose.scores import (
     one_by_one,
     plain,
     read_default,
+    read_flag,
     read_scores,
     stranger,
 )
@@ -92,9 +93,9 @@ def read_slate(
     candidates: Any,
     scores: Any,
     *,
-    domain_size: Integer | None,
+    domain_size: Integer | None = None,
     default_score: Number,
-    public_domain: bool,
+    public_domain: object,
     listed: bool = False,
 ) -> Slate:
     """Read candidates and scores; with ``listed`` all candidates of a domain are gone through.
@@ -106,6 +107,7 @@ def read_slate(
         Numerics: exact.
         Proof: docs/proofs/choosing.md, theorem 5.
     """
+    public = read_flag("public_domain", public_domain)
     if scores is None:
         if labels_of(candidates) is None:
             raise TypeError("scores are missing; give one for each candidate")
@@ -114,7 +116,7 @@ def read_slate(
     _check_no_tables(candidates, scores)
     if domain_size is not None:
         return _numbered(candidates, scores, rational.positive_whole("domain_size", domain_size))
-    if not public_domain and is_from_data(candidates, scores):
+    if not public and is_from_data(candidates, scores):
         raise ValueError(FROM_DATA)
     candidates, scores = _aligned(candidates, scores)
     candidates = [*candidates] if isinstance(candidates, Iterator) else candidates

@@ -16,7 +16,6 @@ from sordino.mechanisms.choose.scores import (
     in_order,
     in_row,
     one_by_one,
-    read_flag,
     read_scores,
 )
 from sordino.mechanisms.mechanism import fill
@@ -102,7 +101,7 @@ at the data, or state public_domain=True if this list is public knowledge
         scores,
         domain_size=domain_size,
         default_score=default_score,
-        public_domain=read_flag("public_domain", public_domain),
+        public_domain=public_domain,
         listed=by_order,
     )
     if slate.names is None and by_order:

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sordino.mechanisms.choose.candidates import Stream, read_slate, score_block
-from sordino.mechanisms.choose.scores import read_flag
 from sordino.mechanisms.choose.terms import Choice, Terms, rate_of
 from sordino.mechanisms.mechanism import Mechanism, fill
 from sordino.numbers.balls import Ball, ball, is_positive, round_up
@@ -374,12 +373,7 @@ def top_k(
     else:
         raise ValueError("method must be 'peel' or 'joint'")
     slate = read_slate(
-        candidates,
-        scores,
-        domain_size=None,
-        default_score=default_score,
-        public_domain=read_flag("public_domain", public_domain),
-        listed=True,
+        candidates, scores, default_score=default_score, public_domain=public_domain, listed=True
     )
     return [slate.candidate(index) for index in mechanism.release(slate.scores)]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from sordino.query.types import Type
@@ -136,12 +137,22 @@ class Sources:
 
     def per_unit(self, depth: int) -> Scope:
         """Return one row for each unit."""
+        return self._of_units(depth, "per unit", self._per_unit)
+
+    def window(self, depth: int) -> Scope:
+        """Give each row numbers of its unit."""
+        return self._of_units(depth, "window", self._window)
+
+    def _of_units(
+        self, depth: int, tag: str, made: Callable[[Scope, Expressions, str], Scope]
+    ) -> Scope:
         inner = self.any(depth) if depth > 0 else self.table()
         if inner.unit is None or inner.before:
             return inner
-        self.tags.add("per unit")
-        makes = Expressions(self.random, inner, self.tags)
-        alias = self.fresh()
+        self.tags.add(tag)
+        return made(inner, Expressions(self.random, inner, self.tags), self.fresh())
+
+    def _per_unit(self, inner: Scope, makes: Expressions, alias: str) -> Scope:
         columns, names = [f"{inner.unit} AS who"], []
         for place in range(self.random.randint(1, 3)):
             kind = self.random.choice(("COUNT(*)", "COUNT", "SUM", "AVG", "MIN", "MAX"))
@@ -158,14 +169,7 @@ class Sources:
             text += " HAVING COUNT(*) > 1"
         return Scope(f"({text}) AS {alias}", tuple(names), f"{alias}.who")
 
-    def window(self, depth: int) -> Scope:
-        """Give each row numbers of its unit."""
-        inner = self.any(depth) if depth > 0 else self.table()
-        if inner.unit is None or inner.before:
-            return inner
-        self.tags.add("window")
-        makes = Expressions(self.random, inner, self.tags)
-        alias = self.fresh()
+    def _window(self, inner: Scope, makes: Expressions, alias: str) -> Scope:
         kind = self.random.choice(("MAX", "MIN", "SUM", "AVG", "COUNT"))
         over = f"{kind}(CLAMP({makes.number(1)}, 0, 50)) OVER (PARTITION BY {inner.unit})"
         wrapped = self._projected(inner, alias)
