@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.stopping import Stopping
+
 
 @dataclass
-class RunningGateway:
+class RunningGateway(Stopping):
     """A gateway that is ready; ``told`` is what it announced."""
 
     process: subprocess.Popen[bytes]
@@ -35,12 +37,6 @@ class RunningGateway:
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
-
-    def __enter__(self) -> RunningGateway:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
 
 def start_gateway(keeper: Path, *options: str, python: tuple[str, ...] = ()) -> RunningGateway:

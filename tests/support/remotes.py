@@ -22,12 +22,13 @@ from sordino.remote.wire import Wire
 from sordino.session import Session
 from tests.support.gateways import start_gateway
 from tests.support.keepers import FakeKeeper
+from tests.support.stopping import Stopping
 
 AT_ONCE = Serving(slot=None, rate=100_000)  # a server that lets answers go when they are ready
 ROLES: tuple[Role, ...] = ("analyst",)
 
 
-class Server:
+class Server(Stopping):
     """A gateway, and behind it a keeper for each session that is served."""
 
     def __init__(self) -> None:
@@ -94,9 +95,3 @@ class Server:
         self._gateway.stop()
         self.frames.stop()
         self._folder.cleanup()
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()

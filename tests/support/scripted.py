@@ -13,6 +13,8 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
+from tests.support.stopping import Stopping
+
 PROBLEM = "application/problem+json"
 
 
@@ -50,7 +52,7 @@ def said(data: object, **headers: str) -> Scripted:
     return Scripted(200, json.dumps(data).encode(), {"Content-Type": "application/json", **headers})
 
 
-class ScriptedServer:
+class ScriptedServer(Stopping):
     """Replies with one script after the other; the last one stays."""
 
     def __init__(self) -> None:
@@ -71,12 +73,6 @@ class ScriptedServer:
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-
-    def __enter__(self) -> ScriptedServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _next(self) -> Scripted:
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]

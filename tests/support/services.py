@@ -19,7 +19,9 @@ from sordino.channel.frames import Reply, Request
 from sordino.channel.messages import Role
 from sordino.gateway.access import AccessLog, Numbers
 from sordino.gateway.app import Gateway
+from sordino.gateway.forwarded import Proxies
 from sordino.gateway.headers import LOOPBACK, Names
+from sordino.gateway.limits import Limits
 from sordino.gateway.link import Link
 from sordino.keeper.main import open_keeper
 from sordino.keeper.socket import Door
@@ -151,7 +153,12 @@ class Service:
         self._loop = asyncio.new_event_loop()
         self._log = AccessLog(log)
         self._gateway = Gateway(
-            Link(keeper), names=Names([*LOOPBACK]), log=self._log, numbers=Numbers()
+            Link(keeper),
+            names=Names([*LOOPBACK]),
+            log=self._log,
+            numbers=Numbers(),
+            proxies=Proxies(),
+            limits=Limits(),
         )
 
     def send(

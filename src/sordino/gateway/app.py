@@ -68,12 +68,12 @@ class Gateway:
         names: Names,
         log: AccessLog,
         numbers: Numbers,
-        proxies: Proxies | None = None,
-        limits: Limits | None = None,
+        proxies: Proxies,
+        limits: Limits,
     ) -> None:
         self._link, self._names, self._log, self._numbers = link, names, log, numbers
-        self._proxies, self._limits = proxies or Proxies(), limits or Limits()
-        self._catalogs = asyncio.Semaphore(self._limits.catalogs_at_once)
+        self._proxies, self._limits = proxies, limits
+        self._catalogs = asyncio.Semaphore(limits.catalogs_at_once)
         self._inner = self._application()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -26,6 +26,7 @@ from sordino.local.hashing import PRIME, Hashing, Rows, hashed
 from sordino.local.protocol import MARGIN
 from sordino.local.randomizer import (
     Encoder,
+    Gathering,
     Randomizer,
     Reports,
     check_reports,
@@ -379,7 +380,7 @@ class Found(Estimate):
         return f"{super().words}\n{reach}, and none below {100 * self.least:.4g} %{crowd}"
 
 
-class WordServer:
+class WordServer(Gathering["HeavyHitters"]):
     """Reports, kept until the words are known, as what to count shows level by level.
 
     Its state is the reports in order of their numbers, so that servers can be merged in any order.
@@ -388,17 +389,8 @@ class WordServer:
     """
 
     def __init__(self, protocol: HeavyHitters) -> None:
-        self.protocol = protocol
-        self.people = 0
+        super().__init__(protocol)
         self._kept: list[Reports] = [protocol.client().encode([])]
-
-    def __repr__(self) -> str:
-        return f"<server of {self.protocol.words}: {self.people} reports>"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, WordServer) and self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]  # it changes
 
     def add(self, reports: Reports) -> None:
         """Keep reports; none is kept if one of them is not of this protocol."""
@@ -410,8 +402,7 @@ class WordServer:
         """Add what another server of the same protocol has kept."""
         if not isinstance(other, WordServer):
             raise TypeError("only a server of words can be merged into a server of words")
-        if other is self:
-            raise ValueError("a server cannot be merged into itself: that would count all twice")
+        self._check_other(other)
         self.add(other.reports())
 
     def reports(self) -> Reports:

@@ -184,7 +184,7 @@ class MeanEstimate:
         )
 
 
-class MeanServer(Counting):
+class MeanServer(Counting[NumberProtocol]):
     """Counts of each possible report about numbers.
 
     >>> import numpy as np
@@ -196,10 +196,6 @@ class MeanServer(Counting):
     >>> print(server.estimate(confidence=0.95))
     mean 71.6, from 64.9 to 78.3 with confidence 0.95 (1000 people)
     """
-
-    def __init__(self, protocol: NumberProtocol) -> None:
-        super().__init__(protocol)
-        self.protocol = protocol
 
     def estimate(self, *, confidence: Number = 0.95) -> MeanEstimate:
         """Return the mean of the numbers of these people, with an interval.

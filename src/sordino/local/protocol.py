@@ -152,12 +152,8 @@ class Client(Encoder):
         return self.protocol.draw(self.protocol.domain.check(column))
 
 
-class Server(Counting):
+class Server(Counting[Protocol]):
     """Counts of reports about categories."""
-
-    def __init__(self, protocol: Protocol) -> None:
-        super().__init__(protocol)
-        self.protocol = protocol
 
     def estimate(self, *, confidence: Number = 0.95, together: bool = False) -> Estimate:
         """Return how frequent each category is among the people, with intervals.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -288,36 +288,54 @@ def is_below(data: npt.NDArray[Any], bound: int) -> bool:
     return int(data.max()) < bound
 
 
-class Counting:
-    """A server that counts: reports go in, whole numbers are kept."""
+P = TypeVar("P", bound=Randomizer)
+C = TypeVar("C", bound=Counted)
 
-    def __init__(self, protocol: Counted) -> None:
-        self._protocol = protocol
+
+class Gathering(ABC, Generic[P]):
+    """A server: reports of one protocol go in, in any order."""
+
+    def __init__(self, protocol: P) -> None:
+        self.protocol = protocol
         self.people = 0
-        self.counts = np.zeros(protocol.cells, dtype=np.int64)
 
     def __repr__(self) -> str:
-        return f"<server of {self._protocol.words}: {self.people} reports>"
+        return f"<server of {self.protocol.words}: {self.people} reports>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Counting) and self.to_bytes() == other.to_bytes()
+        return isinstance(other, Gathering) and self.to_bytes() == other.to_bytes()
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """Return what is kept as bytes; if it is equal, so are the bytes."""
+
+    def _check_other(self, other: object) -> None:
+        if other is self:
+            raise ValueError("a server cannot be merged into itself: that would count all twice")
+
+
+class Counting(Gathering[C]):
+    """A server that counts: reports go in, whole numbers are kept."""
+
+    def __init__(self, protocol: C) -> None:
+        super().__init__(protocol)
+        self.counts = np.zeros(protocol.cells, dtype=np.int64)
+
     def add(self, reports: Reports) -> None:
         """Count reports; none is counted if one of them is not of this protocol."""
-        data = check_reports(self._protocol, reports).data
+        data = check_reports(self.protocol, reports).data
         fresh = np.zeros_like(self.counts)
-        self._protocol.tally(data, fresh)
+        self.protocol.tally(data, fresh)
         self._take(fresh, len(data))
 
-    def merge(self, other: Counting) -> None:
+    def merge(self, other: Counting[C]) -> None:
         """Add what another server of the same protocol has counted."""
         if not isinstance(other, Counting):
             raise TypeError("only a server that counts can be merged into a server that counts")
-        if other is self:
-            raise ValueError("a server cannot be merged into itself: that would count all twice")
-        if other._protocol.fingerprint != self._protocol.fingerprint:
+        self._check_other(other)
+        if other.protocol.fingerprint != self.protocol.fingerprint:
             raise ValueError(_OTHER_PROTOCOL.format(what="counts"))
         self._take(other.counts, other.people)
 
@@ -325,7 +343,7 @@ class Counting:
         """Return the counts as bytes; equal counts give equal bytes."""
         state = {
             "kind": SERVER_FORMAT,
-            "protocol": self._protocol.fingerprint,
+            "protocol": self.protocol.fingerprint,
             "people": self.people,
             "counts": self.counts.tolist(),
         }
@@ -344,10 +362,10 @@ class Counting:
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise ValueError(_BROKEN) from None
-        if state.get("protocol") != self._protocol.fingerprint:
+        if state.get("protocol") != self.protocol.fingerprint:
             raise ValueError(_OTHER_PROTOCOL.format(what="counts"))
         loaded = np.array(counts, dtype=np.int64)
-        if loaded.size != self.counts.size or not self._protocol.fits(loaded, people):
+        if loaded.size != self.counts.size or not self.protocol.fits(loaded, people):
             raise ValueError(_BROKEN)
         self._take(loaded, people)
 

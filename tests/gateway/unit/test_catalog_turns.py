@@ -9,6 +9,7 @@ import httpx
 from sordino.channel.frames import Reply, Request
 from sordino.gateway.access import AccessLog, Numbers
 from sordino.gateway.app import Gateway
+from sordino.gateway.forwarded import Proxies
 from sordino.gateway.headers import LOOPBACK, Names
 from sordino.gateway.limits import Limits
 from sordino.gateway.link import Link
@@ -40,6 +41,7 @@ def gateway_on(link: Link) -> Gateway:
         names=Names([*LOOPBACK]),
         log=AccessLog(None),
         numbers=Numbers(),
+        proxies=Proxies(),
         limits=Limits(catalog_waits=0.2),
     )
 

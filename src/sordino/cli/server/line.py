@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ VARIABLE: Final = "SORDINO_TOKEN"
 SECONDS: Final = 60.0
 _LONGEST_PATH = 107  # bytes that the name of a Unix socket may have
 
+Body: TypeAlias = Mapping[str, object] | None
+Words: TypeAlias = Mapping[str, str]
 State: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -79,8 +82,26 @@ def token_of(file: Path | None) -> str:
     return token
 
 
+class Way(ABC):
+    """A way to make calls."""
+
+    def call(
+        self,
+        name: str,
+        body: Body = None,
+        *,
+        path: Words | None = None,
+        query: Words | None = None,
+    ) -> Any:
+        """Make one call, and return the JSON of its reply; raises ServerError for a problem."""
+        return self._call(name, body, path or {}, query or {})
+
+    @abstractmethod
+    def _call(self, name: str, body: Body, path: Words, query: Words) -> Any: ...
+
+
 @dataclass
-class Line:
+class Line(Way):
     """A connection to a keeper; ``token`` says who calls."""
 
     state: Path
@@ -93,23 +114,15 @@ class Line:
     def __exit__(self, *failure: object) -> None:
         self._connection.close()
 
-    def call(
-        self,
-        name: str,
-        body: Mapping[str, object] | None = None,
-        *,
-        path: Mapping[str, str] | None = None,
-        query: Mapping[str, str] | None = None,
-    ) -> Any:
-        """Make one call, and return the JSON of its reply; raises ServerError for a problem."""
+    def _call(self, name: str, body: Body, path: Words, query: Words) -> Any:
         from sordino.channel.frames import Request  # loads what commands without a server lack
 
         request = Request(
             call=name,
             number="cli",
             credential=self.token,
-            path=dict(path or {}),
-            query=dict(query or {}),
+            path=dict(path),
+            query=dict(query),
             body=b"" if body is None else json.dumps(body).encode(),
         )
         reply = self._exchange(request)
@@ -138,7 +151,7 @@ class Line:
         return bytes(pieces)
 
 
-class Away:
+class Away(Way):
     """Calls to a server over HTTP, in the name of the token that a profile keeps."""
 
     def __init__(self, server: str) -> None:
@@ -152,24 +165,14 @@ class Away:
     def __exit__(self, *failure: object) -> None:
         self._wire.close()
 
-    def call(
-        self,
-        name: str,
-        body: Mapping[str, object] | None = None,
-        *,
-        path: Mapping[str, str] | None = None,
-        query: Mapping[str, str] | None = None,
-    ) -> Any:
-        """Make one call, and return the JSON of its reply."""
+    def _call(self, name: str, body: Body, path: Words, query: Words) -> Any:
         from sordino.channel.calls import BY_NAME  # as above
 
         call = BY_NAME[name]
-        place = call.path.format_map(
-            {key: quote(text, safe="") for key, text in (path or {}).items()}
-        )
+        place = call.path.format_map({key: quote(text, safe="") for key, text in path.items()})
         match call.method:
             case "GET":
-                return self._wire.get(place, **(query or {})).json()
+                return self._wire.get(place, **query).json()
             case "POST":
                 return self._wire.post(place, body or {}).json()
             case "DELETE":

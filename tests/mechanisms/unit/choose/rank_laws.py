@@ -2,19 +2,35 @@
 """Small universes written out: all data sets, all neighbours, and laws draw by draw."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
 import pytest
+from scipy.stats import chi2
 
 from sordino.mechanisms.choose.interval import Interval
 from sordino.mechanisms.choose.quantiles.ranks import Records, read_records
 from sordino.randomness.entropy import Bits
 from sordino.randomness.selection import Found, Levels
+from tests.support.seeded import SeededBits
+from tests.support.tape import replay
 
+Choices = tuple[int, ...]
 Data = tuple[int, ...]  # how many records there are at each point
 RELATIONS = ("add_remove", "replace_one")
+
+
+def check_often(
+    law: Mapping[Choices, float], release: Callable[[], Iterable[int]], times: int, seed: int
+) -> None:
+    """Let a release come as often as a law says; alpha is 1e-6, and the tape is seeded."""
+    assert sum(law.values()) == pytest.approx(1, rel=1e-12)
+    with replay(SeededBits(seed)):
+        drawn = Counter(tuple(release()) for _ in range(times))
+    statistic = sum((drawn[s] - times * p) ** 2 / (times * p) for s, p in law.items())
+    assert statistic < chi2.isf(1e-6, len(law) - 1)
 
 
 def data_sets(points: int, most: int) -> list[Data]:

@@ -2,7 +2,6 @@
 """The joint exponential mechanism keeps its loss, with the spread it states and no smaller one."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
@@ -10,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from sordino.mechanisms.choose.top_k import JointTopK, Relation, Votes
-from tests.support.seeded import SeededBits
-from tests.support.tape import replay
+from tests.mechanisms.unit.choose.rank_laws import check_often
 
 Counts = tuple[int, ...]
 RELATIONS: list[tuple[Relation, Votes, int]] = [
@@ -110,14 +107,9 @@ def test_the_loss_of_a_release_is_that_of_an_exponential_mechanism() -> None:
     ids=["whole", "float", "rational"],
 )
 def test_releases_come_as_often_as_the_probabilities_say(scores: list[Any]) -> None:
-    """Alpha is 1e-6; the tape is seeded."""
     mechanism = JointTopK(k=2, epsilon=2, neighbours="replace_one")
-    law, times = mechanism.probabilities(scores), 3000
-    assert sum(law.values()) == pytest.approx(1, rel=1e-12)
-    with replay(SeededBits(21)):
-        drawn = Counter(tuple(mechanism.release(scores)) for _ in range(times))
-    statistic = sum((drawn[s] - times * p) ** 2 / (times * p) for s, p in law.items())
-    assert statistic < chi2.isf(1e-6, len(law) - 1)
+    law = mechanism.probabilities(scores)
+    check_often(law, lambda: mechanism.release(scores), 3000, seed=21)
 
 
 def test_probabilities_are_the_weights_of_the_gaps() -> None:

@@ -2,7 +2,6 @@
 """Choosing one after the other keeps the total loss, and is as accurate as it says."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
@@ -10,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from sordino.mechanisms.choose import Integers, Product
 from sordino.mechanisms.choose.top_k import TopK, top_k
+from tests.mechanisms.unit.choose.rank_laws import check_often
 from tests.support.seeded import SeededBits
 from tests.support.tape import replay
 
@@ -71,15 +70,9 @@ def test_counts_are_not_monotone_when_a_unit_is_replaced() -> None:
 
 
 def test_releases_come_as_often_as_the_probabilities_say() -> None:
-    """Alpha is 1e-6; the tape is seeded."""
-    scores, times = [3, 3.5, 2, Fraction(10, 3)], 6000
-    mechanism = TopK(k=2, sensitivity=1, epsilon=4)
+    scores, mechanism = [3, 3.5, 2, Fraction(10, 3)], TopK(k=2, sensitivity=1, epsilon=4)
     law = mechanism.probabilities(scores)
-    assert sum(law.values()) == pytest.approx(1, rel=1e-12)
-    with replay(SeededBits(12)):
-        drawn = Counter(tuple(mechanism.release(scores)) for _ in range(times))
-    statistic = sum((drawn[s] - times * p) ** 2 / (times * p) for s, p in law.items())
-    assert statistic < chi2.isf(1e-6, len(law) - 1)
+    check_often(law, lambda: mechanism.release(scores), 6000, seed=12)
 
 
 def test_probabilities_are_those_of_choices_without_replacement() -> None:
@@ -193,14 +186,9 @@ def test_a_small_domain_is_gone_through_with_the_default_score() -> None:
 
 
 def test_a_domain_has_the_law_of_the_list() -> None:
-    """Alpha is 1e-6; the tape is seeded."""
-    times, law = 3000, TopK(k=2, sensitivity=1, epsilon=4).probabilities([0, 2, 0, 1])
-    with replay(SeededBits(13)):
-        drawn = Counter(
-            tuple(top_k(Integers(0, 3), {3: 1, 1: 2}, k=2, epsilon=4)) for _ in range(times)
-        )
-    statistic = sum((drawn[s] - times * p) ** 2 / (times * p) for s, p in law.items())
-    assert statistic < chi2.isf(1e-6, len(law) - 1)
+    law = TopK(k=2, sensitivity=1, epsilon=4).probabilities([0, 2, 0, 1])
+    counts = {3: 1, 1: 2}
+    check_often(law, lambda: top_k(Integers(0, 3), counts, k=2, epsilon=4), 3000, seed=13)
 
 
 @pytest.mark.parametrize(
