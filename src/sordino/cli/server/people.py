@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sordino people`: who may use the server; and `sordino token`: what they use it with."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, get_args
 
 import typer
 
-from sordino.cli.options import takes_records, typed_secret, whole
+from sordino.cli.options import count, option, takes_records, typed_secret
 from sordino.cli.server.line import BySocket
 from sordino.cli.server.showing import day, say, show
 from sordino.cli.usage import Commands
@@ -94,6 +95,24 @@ def about_tokens() -> None:
     """Make, list and revoke tokens."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a token is for, as it was typed."""
+
+    note: str = option("What it is for, to tell it from others.", default="")
+    days: int = count("How long it is good, 90 days at most.", default=30, least=1, most=90)
+    scope: list[str] | None = option(
+        "What it may be used for: price, ask, rehearse, audit, decide, own or operate; "
+        "may be repeated. Without it, all that its person may do.",
+        default=None,
+    )
+    cap: str | None = option("The most that may be spent with it, such as 0.5.", default=None)
+    table: list[str] | None = option(
+        "A table that it may be used for; may be repeated.", default=None
+    )
+    fresh: bool = option("Let it pay for the same question twice.", "--fresh", default=False)
+
+
 @token.command()
 @takes_records
 def make(
@@ -101,41 +120,17 @@ def make(
         str | None, typer.Argument(help="Whose it is to be; your own without it.")
     ] = None,
     *,
-    note: Annotated[str, typer.Option(help="What it is for, to tell it from others.")] = "",
-    days: Annotated[
-        int,
-        typer.Option(
-            help="How long it is good, 90 days at most.",
-            parser=whole(least=1, most=90),
-            metavar="<int>",
-        ),
-    ] = 30,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What it may be used for: price, ask, rehearse, audit, decide, own or operate; "
-            "may be repeated. Without it, all that its person may do."
-        ),
-    ] = None,
-    cap: Annotated[
-        str | None, typer.Option(help="The most that may be spent with it, such as 0.5.")
-    ] = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(help="A table that it may be used for; may be repeated."),
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Let it pay for the same question twice.")
-    ] = False,
+    typed: Terms,
     reached: BySocket,
 ) -> None:
     """Make a token; it is shown once."""
     with reached.line() as line:
         from sordino.channel.messages import Scope  # as above
 
-        _check_named("scope", scope or [], get_args(Scope))
-        body = {"name": name, "note": note, "days": days, "scopes": scope or None, "cap": cap}
-        body |= {"tables": table or None, "fresh": fresh}
+        scopes = typed.scope or None
+        _check_named("scope", scopes or [], get_args(Scope))
+        body = {"name": name, "note": typed.note, "days": typed.days, "scopes": scopes}
+        body |= {"cap": typed.cap, "tables": typed.table or None, "fresh": typed.fresh}
         made = line.call("token", {key: value for key, value in body.items() if value is not None})
         ends = day(made["expires"])
         said = f"{made['secret']}\nfor {made['who']}, until {ends}; it is shown this once"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sordino.cli.options import CATALOG, AsJson, whole
+from sordino.cli.options import CATALOG, AsJson, count, option, takes_records
 from sordino.cli.server.line import KEEPER, State, check_path, state_of
 from sordino.cli.usage import refusals
 
@@ -27,85 +27,34 @@ _ANY = ("0.0.0.0", "::")  # noqa: S104 - names for all addresses, which are told
 _LIBRARIES = ("argon2", "msgspec", "starlette", "uvicorn")
 
 
-def serve(
-    catalog: Annotated[
-        Path | None, typer.Argument(help="The catalog to serve; sordino.toml without it.")
-    ] = None,
-    *,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve an invented hospital, with people and tokens.")
-    ] = False,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = LOOPBACK,
-    port: Annotated[
-        int,
-        typer.Option(
-            help="The port to listen at; 0 takes any that is free.",
-            parser=whole(least=0, most=65535),
-            metavar="<int>",
-        ),
-    ] = PORT,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="A name by which clients reach the server; may be repeated."),
-    ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            help="How many processes speak HTTP.", parser=whole(least=1, most=64), metavar="<int>"
-        ),
-    ] = 1,
-    tls: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(help="The files of a certificate and of its key, for https."),
-    ] = None,
-    behind_proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="The address of a proxy that speaks https for it; may be repeated."),
-    ] = None,
-    state: State = None,
-    as_json: AsJson = False,
-) -> None:
-    """Serve questions over HTTP until it is interrupted."""
-    with refusals(as_json=as_json), ExitStack() as ending:
-        check_libraries()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it knows tokens
-        if demo and (catalog is not None or state is not None):
-            raise ValueError("--demo brings a catalog and a folder of its own; name neither")
-        place = Place(host, port, tuple(name or ()), tls, tuple(behind_proxy or ()))
-        place.check()
-        people: tuple[Person, ...] = ()
-        if demo:
-            from sordino.cli.server.demo import PEOPLE, hospital  # loads numpy and pyarrow
-
-            served, folder = ending.enter_context(hospital())
-            people = PEOPLE
-        else:
-            served = catalog or CATALOG
-            folder = state_of(served, state)
-        Server(served, folder, place, workers).run(people, as_json=as_json)
-
-
-def check_libraries() -> None:
-    """Refuse to begin without the libraries of a server, which are an extra."""
-    from importlib.util import find_spec
-
-    missing = [name for name in _LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise ValueError(
-            f"a server needs {', '.join(missing)}, which are not there: "
-            "pip install 'sordino[server]'"
-        )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where a server listens, and how clients reach it."""
 
-    host: str
-    port: int
-    names: tuple[str, ...]
-    tls: tuple[Path, Path] | None
-    proxies: tuple[str, ...]
+    host: str = option("The address to listen at.", default=LOOPBACK)
+    port: int = count(
+        "The port to listen at; 0 takes any that is free.", default=PORT, least=0, most=65535
+    )
+    name: list[str] | None = option(
+        "A name by which clients reach the server; may be repeated.", default=None
+    )
+    workers: int = count("How many processes speak HTTP.", default=1, least=1, most=64)
+    tls: tuple[Path, Path] | None = option(
+        "The files of a certificate and of its key, for https.", default=None
+    )
+    behind_proxy: list[str] | None = option(
+        "The address of a proxy that speaks https for it; may be repeated.", default=None
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that were stated."""
+        return tuple(self.name or ())
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """The addresses of proxies that were stated."""
+        return tuple(self.behind_proxy or ())
 
     def check(self) -> None:
         """Refuse a place at which tokens would cross a network in the clear."""
@@ -139,6 +88,50 @@ class Place:
         return f"{scheme}://{self.names[0] if self.names else _in_url(self.host)}:{port}"
 
 
+@takes_records
+def serve(
+    catalog: Annotated[
+        Path | None, typer.Argument(help="The catalog to serve; sordino.toml without it.")
+    ] = None,
+    *,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve an invented hospital, with people and tokens.")
+    ] = False,
+    place: Place,
+    state: State = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve questions over HTTP until it is interrupted."""
+    with refusals(as_json=as_json), ExitStack() as ending:
+        check_libraries()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it knows tokens
+        if demo and (catalog is not None or state is not None):
+            raise ValueError("--demo brings a catalog and a folder of its own; name neither")
+        place.check()
+        people: tuple[Person, ...] = ()
+        if demo:
+            from sordino.cli.server.demo import PEOPLE, hospital  # loads numpy and pyarrow
+
+            served, folder = ending.enter_context(hospital())
+            people = PEOPLE
+        else:
+            served = catalog or CATALOG
+            folder = state_of(served, state)
+        Server(served, folder, place).run(people, as_json=as_json)
+
+
+def check_libraries() -> None:
+    """Refuse to begin without the libraries of a server, which are an extra."""
+    from importlib.util import find_spec
+
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise ValueError(
+            f"a server needs {', '.join(missing)}, which are not there: "
+            "pip install 'sordino[server]'"
+        )
+
+
 def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
@@ -150,7 +143,6 @@ class Server:
     catalog: Path
     folder: Path
     place: Place
-    workers: int
 
     def run(self, people: tuple[Person, ...], *, as_json: bool) -> None:
         """Start both, say where, and keep both running until a signal comes."""
@@ -208,7 +200,7 @@ class Server:
         place = self.place
         command = [
             *(sys.executable, "-m", "sordino.gateway", "--keeper", str(self.folder / KEEPER)),
-            *("--fd", str(listening), "--workers", str(self.workers)),
+            *("--fd", str(listening), "--workers", str(place.workers)),
             *(() if place.tls is None else ("--tls", *map(str, place.tls))),
             *(word for proxy in place.proxies for word in ("--proxy", proxy)),
             *(word for name in place.known for word in ("--name", name)),
