@@ -2,6 +2,7 @@
 """Whatever is asked in whatever order, the sums stay true and no limit is broken."""
 
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import pytest
 from hypothesis import given, settings
@@ -111,6 +112,16 @@ def fits(book: Book, wanted: Wanted) -> bool:
     )
 
 
+def taken(step: Share | Wanted | Caps, book: Book) -> TypeGuard[Wanted]:
+    """Take a step, and tell whether it is a charge that was made; it is if it fits, only then."""
+    if not isinstance(step, Wanted):
+        book.amend(step)
+        return False
+    wanted = fits(book, step)
+    assert book.charge(step) == wanted
+    return wanted
+
+
 def opened(stated: Caps) -> Book:
     return Book(rules.opened("people", stated, NOTE))
 
@@ -122,11 +133,7 @@ def test_within_fixed_limits_spent_and_held_stay_in_the_cap(
 ) -> None:
     book = opened(stated)
     for step in steps:
-        if isinstance(step, Share):
-            book.share(step)
-        else:
-            wanted = fits(book, step)
-            assert book.charge(step) == wanted
+        taken(step, book)
         book.check_sums()
         assert book.last.spent + book.last.held <= book.last.cap
         assert book.last.spent_slack + book.last.held_slack <= book.last.cap_slack
@@ -139,14 +146,9 @@ def test_limits_that_move_never_let_a_charge_break_those_of_its_time(
 ) -> None:
     book = opened(stated)
     for step in steps:
-        if not isinstance(step, Wanted):
-            book.amend(step)
-        else:
-            wanted = fits(book, step)
-            assert book.charge(step) == wanted
-            if wanted:
-                assert book.last.spent <= book.last.cap
-                assert step.slack == 0 or book.last.spent_slack <= book.last.cap_slack
+        if taken(step, book):
+            assert book.last.spent <= book.last.cap
+            assert not step.slack or book.last.spent_slack <= book.last.cap_slack
         book.check_sums()
 
 
@@ -157,10 +159,7 @@ def test_room_is_exactly_what_a_charge_may_take(
 ) -> None:
     book = opened(stated)
     for step in steps:
-        if isinstance(step, Wanted):
-            book.charge(step)
-        else:
-            book.amend(step)
+        taken(step, book)
     free = rules.limited(book.last, _without_most(book.last), NOTE)
     own, left = book.own.get(who), book.room(who)
     for price in range(1, left.nanos + 3):

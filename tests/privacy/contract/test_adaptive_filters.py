@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -87,22 +88,24 @@ class Analyst:
 
 def in_front_of(budget: Budget) -> Callable[[tuple[Mechanism, ...]], float | None]:
     """What a filter of a budget says to histories."""
-    known: dict[tuple[Mechanism, ...], float | None] = {}
-    epsilon = budget.epsilon
 
+    @cache
     def check(history: tuple[Mechanism, ...]) -> float | None:
-        if history not in known:
-            purse = Filter(budget)
-            try:
-                for one in history:
-                    purse.spend(one.loss)
-            except BudgetExceeded:
-                known[history] = None
-            else:
-                known[history] = epsilon
-        return known[history]
+        return budget.epsilon if spends(Filter(budget), history, BudgetExceeded) else None
 
     return check
+
+
+def spends(
+    purse: Filter | Odometer, history: tuple[Mechanism, ...], refusal: type[Exception]
+) -> bool:
+    """Spend a history, and tell whether nothing of it was refused."""
+    try:
+        for one in history:
+            purse.spend(one.loss)
+    except refusal:
+        return False
+    return True
 
 
 odds = st.fractions(min_value=Fraction(21, 20), max_value=4, max_denominator=40)
@@ -139,19 +142,10 @@ def test_no_analyst_gets_more_than_the_promise_of_a_filter(
 def test_no_stopping_rule_gets_more_than_the_promise_of_an_odometer(
     menu: list[Mechanism], delta: Fraction, share: Fraction, first: Fraction
 ) -> None:
-    known: dict[tuple[Mechanism, ...], float | None] = {}
-
+    @cache
     def check(history: tuple[Mechanism, ...]) -> float | None:
-        if history not in known:
-            odometer = Odometer(delta=delta, first_rung=first, failures=share * delta)
-            try:
-                for one in history:
-                    odometer.spend(one.loss)
-            except ValueError:
-                known[history] = None
-            else:
-                known[history] = odometer.epsilon
-        return known[history]
+        odometer = Odometer(delta=delta, first_rung=first, failures=share * delta)
+        return odometer.epsilon if spends(odometer, history, ValueError) else None
 
     assert 0 <= Analyst(menu, check).most((), Fraction(1), Fraction(1), STEPS) <= delta
 

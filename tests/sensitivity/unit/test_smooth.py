@@ -19,16 +19,10 @@ UNIVERSES = [(3, 6, 2), (5, 4, 3), (5, 4, 2), (4, 4, 4), (4, 4, 1), (1, 5, 1), (
 def test_quantiles_have_the_smallest_smooth_bound(
     size: int, top: int, rank: int, beta: float
 ) -> None:
+    terms: dict[str, Any] = {"bounds": (0, top), "beta": beta, "floor": 1e-9}
     universe = Universe(size, top)
-
-    def statistic(data: Data) -> float:
-        return data[rank - 1]
-
-    found = {
-        data: smooth.quantile(data, rank=rank, bounds=(0, top), beta=beta, floor=1e-9)
-        for data in universe.data
-    }
-    check_smallest(universe, statistic, beta, found)
+    found = {data: smooth.quantile(data, rank=rank, **terms) for data in universe.data}
+    check_smallest(universe, lambda data: data[rank - 1], beta, found)
 
 
 @pytest.mark.parametrize(("size", "top", "trim"), [(3, 6, 1), (4, 4, 1), (5, 3, 1), (5, 3, 2),
