@@ -173,7 +173,7 @@ def ask(
                 except BudgetExceeded as error:
                     hint = error.hint + _affordable(session, asked, plan.people)
                     raise BudgetExceeded(error.asked, error.left, hint) from None
-                left = next(one for one in session.budget if one.people == plan.people)
+                left = session.budget.of(plan.people)
         except KeyboardInterrupt:
             show_fault("interrupted", "interrupted", _INTERRUPT_HINT, as_json=as_json)
             raise typer.Exit(INTERRUPTED) from None
@@ -205,7 +205,7 @@ def _affordable(session: "Session", ask: "Ask", people: str) -> str:
     from sordino.plan.ask import Epsilon as EpsilonPrice
     from sordino.plan.ask import Within as WithinPrice
 
-    left = next(one for one in session.budget if one.people == people).left
+    left = session.budget.of(people).left
     in_width = isinstance(ask.price, WithinPrice) and isinstance(ask.price.widths, Fraction)
     if not in_width or left.currency.kind != "epsilon" or not left.nanos:
         return ""

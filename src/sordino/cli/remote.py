@@ -17,7 +17,6 @@ from sordino.cli.usage import refusals
 if TYPE_CHECKING:
     from sordino.answer import Answer
     from sordino.ledger.entry import Entry
-    from sordino.ledger.left import Left
     from sordino.plan.ask import Ask
     from sordino.privacy.currency import Currency
     from sordino.remote import RemoteSession
@@ -94,17 +93,12 @@ def ask_there(server: str, ask: Ask, *, as_json: bool) -> Answer:
 
     with _session(server) as session:
         answer = session.answer_ask(ask)
-        left = left_of(session, answer.charge.people)
+        left = session.budget.of(answer.charge.people)
     if as_json:
         typer.echo(json.dumps(answer_to_json(answer, left), indent=2))
     else:
         show_answer(console_for(), answer, left)
     return answer
-
-
-def left_of(session: RemoteSession, people: str) -> Left:
-    """Return what is left of one budget."""
-    return next(one for one in session.budget if one.people == people)
 
 
 def budget_there(server: str, *, as_json: bool) -> None:

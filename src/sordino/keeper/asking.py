@@ -54,7 +54,7 @@ from sordino.plan.plan import Plan
 from sordino.plan.words import headings
 from sordino.privacy.currency import Price
 from sordino.query.tree import tables_in
-from sordino.session import Left, Session, service
+from sordino.session import Session, service
 from sordino.session.session import Unpaid, asked_of
 from sordino.sql.parse import parse
 
@@ -142,7 +142,7 @@ def _priced(visit: Visit, question: messages.Question) -> dict[str, Any]:
         told = explained(visit, priced)
     except (QueryError, BudgetError, Refusal, WrongArgument) as error:
         return {"problem": document(error)}
-    left = left_for(visit.session, priced.plan.people)
+    left = visit.session.budget.of(priced.plan.people)
     of_token = visit.keeper.tokens.left(visit.by.token)
     return {
         **told,
@@ -181,11 +181,6 @@ def _quote(visit: Visit, priced: Priced) -> str:
         expires=visit.keeper.state.now() + quotes.SECONDS,
     )
     return quotes.write(quote, visit.keeper.key)
-
-
-def left_for(session: Session, people: str) -> Left:
-    """Return what is left of one budget."""
-    return next(one for one in session.budget if one.people == people)
 
 
 def ask(visit: Visit) -> Reply:
@@ -634,7 +629,7 @@ def _shown(visit: Visit, answer: Answer) -> Reply:
     """Return an answer in the form that is wanted."""
     match visit.request.query.get("format", "json"):
         case "json":
-            left = left_for(visit.generation.session.of(answer.charge.who), answer.charge.people)
+            left = visit.generation.session.of(answer.charge.who).budget.of(answer.charge.people)
             return as_json(
                 {
                     **service.answer_to_json(answer, left),

@@ -53,6 +53,10 @@ class Budgets(tuple[Left, ...]):
     def __repr__(self) -> str:
         return "\n".join(map(str, self))
 
+    def of(self, people: str) -> Left:
+        """Return what is left of the budget of one id space."""
+        return next(one for one in self if one.people == people)
+
 
 def and_delta(price: Price, delta: Fraction) -> str:
     """Write a price, and a delta for discovering keys if there is one.

@@ -42,6 +42,7 @@ from sordino.numbers.rational import (
     brief,
     confidence_level,
     finite,
+    log2_down,
     positive,
     positive_whole,
     up,
@@ -56,7 +57,7 @@ _LARGEST_EXPONENT = 960  # so that no multiple of the step that fits 64 bits ove
 
 def exponent_for(squared_width: Fraction) -> int:
     """Return the exponent of the step for noise whose squared width is given."""
-    exponent = _log2(squared_width) // 2 - _NOISE_BITS
+    exponent = log2_down(squared_width) // 2 - _NOISE_BITS
     if exponent > _LARGEST_EXPONENT:
         raise ValueError("the noise on real values must be at most 2**1000 wide")
     if exponent < -_LARGEST_EXPONENT:
@@ -134,12 +135,6 @@ def from_grid(steps: int, exponent: int) -> float:
         return float(steps << exponent) if exponent >= 0 else steps / (1 << -exponent)
     except OverflowError:
         return sys.float_info.max if steps > 0 else -sys.float_info.max
-
-
-def _log2(x: Fraction) -> int:
-    """Return the logarithm to base 2, rounded down."""
-    exponent = x.numerator.bit_length() - x.denominator.bit_length()
-    return exponent if Fraction(2) ** exponent <= x else exponent - 1
 
 
 _HALF_STEP = Fraction(1, 2)

@@ -253,7 +253,7 @@ def _echo(value: object) -> str:
 
 def up(x: Fraction) -> float:
     """Return the least double that is at least ``x``, or infinity."""
-    near = _nearest(x)
+    near = nearest(x)
     return near if near >= x else math.nextafter(near, math.inf)
 
 
@@ -271,7 +271,7 @@ def up_as_printed(x: Fraction) -> float:
     >>> up(Fraction(3, 10)), up_as_printed(Fraction(3, 10))
     (0.30000000000000004, 0.3)
     """
-    near = math.nextafter(_nearest(x), -math.inf)
+    near = math.nextafter(nearest(x), -math.inf)
     while reading(near) < x:  # at most twice: a double and its decimal are half a step apart
         near = math.nextafter(near, math.inf)
     return near + 0.0  # a zero without a sign
@@ -282,12 +282,22 @@ def reading(x: float) -> Fraction | float:
     return Fraction(repr(float(x))) if math.isfinite(x) else x
 
 
-def _nearest(x: Fraction) -> float:
+def nearest(x: Fraction) -> float:
     """Return a double next to ``x``, on either side; the largest ones stand for all beyond."""
     try:
         return float(x)
     except OverflowError:
         return sys.float_info.max if x > 0 else -sys.float_info.max
+
+
+def log2_down(x: Fraction) -> int:
+    """Return the logarithm to base 2 of a number above 0, rounded down.
+
+    >>> log2_down(Fraction(9)), log2_down(Fraction(1, 3))
+    (3, -2)
+    """
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    return exponent if Fraction(2) ** exponent <= x else exponent - 1
 
 
 def read_signed(name: str, value: Number) -> Fraction:

@@ -31,7 +31,6 @@ from sordino.errors import QueryError, SordinoError
 from sordino.ledger.history import entries, standing
 from sordino.ledger.left import and_delta, is_too_dear, left_in_words, more_like
 from sordino.plan.explain import Explanation
-from sordino.session import Left
 from sordino.session.service import answer_to_json, check_who, number_of
 
 ENTRIES_BY_DEFAULT = 20
@@ -270,7 +269,7 @@ class _LocalPrompt(Prompt):
             if not self.yes and not self._agree(explanation):
                 return
             answer = self.session.answer(plan, fresh=fresh)
-        left = self._left(plan.people)
+        left = self.session.budget.of(plan.people)
         if self.as_json:
             typer.echo(json.dumps({**answer_to_json(answer, left), "plan": number_of(plan)}))
         else:
@@ -278,7 +277,7 @@ class _LocalPrompt(Prompt):
             self.console.print()
 
     def _agree(self, explanation: Explanation) -> bool:
-        plan, left = explanation.plan, self._left(explanation.plan.people)
+        plan, left = explanation.plan, self.session.budget.of(explanation.plan.people)
         facts = [
             ("price", and_delta(explanation.price, plan.slack)),
             ("left", left_in_words(left, explanation.price, plan.slack, more="")),
@@ -291,9 +290,6 @@ class _LocalPrompt(Prompt):
         facts += [("warning", warning) for warning in explanation.warnings]
         enough = more_like(explanation.price, plan.slack, left.left, left.delta)
         return self.is_agreed(facts, fits=bool(enough) and not is_too_dear(left, explanation.price))
-
-    def _left(self, people: str) -> Left:
-        return next(one for one in self.session.budget if one.people == people)
 
     def show_tables(self) -> None:
         """Show what is declared of each column."""

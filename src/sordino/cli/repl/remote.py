@@ -10,7 +10,7 @@ from rich.text import Text
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
 from sordino.cli.options import Typed
-from sordino.cli.remote import left_of, show_told
+from sordino.cli.remote import show_told
 from sordino.cli.repl.prompt import Manner, Prompt, check_input, speak
 from sordino.cli.show import show_answer
 from sordino.cli.terminal import plain, table_with
@@ -42,7 +42,7 @@ class RemotePrompt(Prompt):
         if not self.yes and not self._agree(explanation):
             return
         answer = self.session.buy(explanation)
-        left = left_of(self.session, answer.charge.people)
+        left = self.session.budget.of(answer.charge.people)
         if self.as_json:
             typer.echo(json.dumps(answer_to_json(answer, left)))
         else:
@@ -54,7 +54,7 @@ class RemotePrompt(Prompt):
         for title, width, about in explanation.widths():
             facts.append((title, plain(f"{width} {about}".rstrip(), self.console)))
         facts += [("warning", warning) for warning in explanation.warnings]
-        left = left_of(self.session, explanation.people)
+        left = self.session.budget.of(explanation.people)
         enough = explanation.price.nanos <= left.left.nanos
         return self.is_agreed(facts, fits=enough and not is_too_dear(left, explanation.price))
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,15 @@ import numpy.typing as npt
 from sordino.mechanisms.choose.scores import VALUES
 from sordino.mechanisms.mechanism import fill
 from sordino.numbers.columns import as_doubles, nearest_double, read_finite, read_numbers
-from sordino.numbers.rational import Number, brief, is_integer, positive, written
+from sordino.numbers.rational import (
+    Number,
+    brief,
+    is_integer,
+    log2_down,
+    nearest,
+    positive,
+    written,
+)
 from sordino.randomness.entropy import Bits, below_one
 from sordino.randomness.selection import keeps, spin
 
@@ -261,7 +268,7 @@ def _width(low: Fraction, high: Fraction, whole: bool, step: Number | None) -> F
     """Return the step: the one stated, 1 for integers, else a power of two."""
     # Doubles tell two points apart that are so far from each other.
     far = max(abs(low), abs(high))
-    coarsest = Fraction(2) ** (_log2(far) - _DOUBLE_BITS) if far else Fraction(0)
+    coarsest = Fraction(2) ** (log2_down(far) - _DOUBLE_BITS) if far else Fraction(0)
     if step is not None:
         stated = positive("step", step)
         if not whole and stated < 4 * coarsest:
@@ -271,7 +278,7 @@ def _width(low: Fraction, high: Fraction, whole: bool, step: Number | None) -> F
         return stated
     if whole or low == high:
         return Fraction(1)
-    fine = Fraction(2) ** (_log2(high - low) - _POINT_BITS)
+    fine = Fraction(2) ** (log2_down(high - low) - _POINT_BITS)
     width = max(fine, coarsest)
     if math.ceil(low / width) > high / width:
         raise ValueError("no double lies between low and high; give bounds further apart")
@@ -291,12 +298,6 @@ def _read_base(base: Iterable[tuple[Number, Number]] | None, high: Fraction) -> 
     if pairs[-1][0] < high:
         raise ValueError("the last end in base must reach the high bound")
     return tuple(pairs)
-
-
-def _log2(x: Fraction) -> int:
-    """Return the logarithm to base 2 of a number above 0, rounded down."""
-    exponent = x.numerator.bit_length() - x.denominator.bit_length()
-    return exponent if Fraction(2) ** exponent <= x else exponent - 1
 
 
 def _number(x: Fraction) -> str:
@@ -378,10 +379,7 @@ class Line:
         exact = place * self.step
         if self.whole:
             return exact.numerator
-        try:
-            return float(exact)
-        except OverflowError:
-            return sys.float_info.max if exact > 0 else -sys.float_info.max
+        return nearest(exact)
 
     def first_from(self, value: Fraction, *, after: bool = False) -> int:
         """Return the place of the first point that is at least a value, or ``after`` it.

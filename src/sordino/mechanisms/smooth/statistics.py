@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -29,6 +28,7 @@ from sordino.numbers.rational import (
     confidence_level,
     finite,
     is_integer,
+    nearest,
     positive,
     probability_or_zero,
 )
@@ -158,7 +158,7 @@ class Smooth(Mechanism):
             scale=self.scale_factor * max(bound, self.floor) / self.step,
             bits=system(),
         )
-        noisy = _double(steps * self.step)
+        noisy = nearest(steps * self.step)
         return noisy if self.bounds is None else min(max(noisy, self.bounds[0]), self.bounds[1])
 
     def accuracy(self, *, confidence: Number) -> float:
@@ -203,13 +203,6 @@ def _private(value: object) -> Fraction:
     except (ValueError, OverflowError):
         raise ValueError("a value that is NaN or infinite cannot be released") from None
     return Fraction(int(above), int(below))
-
-
-def _double(x: Fraction) -> float:
-    try:
-        return float(x)
-    except OverflowError:
-        return sys.float_info.max if x > 0 else -sys.float_info.max
 
 
 class NoiseShape(TypedDict, total=False):
