@@ -245,9 +245,10 @@ def median(
     A value that is missing, which is None or NaN, counts as the lower bound: an error would tell
     that there is one. Leave out records without a value only if their number is public.
 
-    ``noise``, ``beta`` and ``calibration`` are those of Smooth. Results are multiples of ``step``,
-    by default a power of two of about 2**-30 of the range, which is also the ``floor`` of the
-    smooth bound; unless ``clamp`` is False they stay within the bounds.
+    ``noise``, ``beta``, ``calibration`` and ``delta``, which is 0 unless it is stated, are those of
+    Smooth. Results are multiples of ``step``, by default a power of two of about 2**-30 of the
+    range, which is also the ``floor`` of the smooth bound; unless ``clamp`` is False they stay
+    within the bounds.
 
     Guarantee:
         Neighbours: replace_one, with a public number of records.
