@@ -9,7 +9,7 @@ from fractions import Fraction
 from threading import RLock
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from sordino.numbers.rational import up_as_printed
+from sordino.numbers.rational import ratio_as_printed
 
 if TYPE_CHECKING:
     from flint import arb
@@ -136,7 +136,9 @@ def _as_double(end: Ball) -> float:
         return SMALLEST
     if top > _BEYOND_DOUBLES:
         return math.inf if significand > 0 else -math.inf
-    return up_as_printed(significand * Fraction(2) ** exponent)
+    if exponent >= 0:
+        return ratio_as_printed(significand << exponent, 1)
+    return ratio_as_printed(significand, 1 << -exponent)
 
 
 def _as_ceiling(end: Ball) -> int:

@@ -271,23 +271,39 @@ def up_as_printed(x: Fraction) -> float:
     >>> up(Fraction(3, 10)), up_as_printed(Fraction(3, 10))
     (0.30000000000000004, 0.3)
     """
-    near = math.nextafter(nearest(x), -math.inf)
-    while reading(near) < x:  # at most twice: a double and its decimal are half a step apart
+    return ratio_as_printed(x.numerator, x.denominator)
+
+
+def ratio_as_printed(numerator: int, denominator: int) -> float:
+    """Return the same for a quotient, which need not be in lowest terms.
+
+    Quotients and decimals are rounded to doubles alike, and the larger of two never to the smaller
+    double. So the decimal of any double below the nearest one is below the quotient, and that of
+    any double above it is above: the nearest one is the least that will do, or else the next.
+    """
+    near = _nearest(numerator, denominator)
+    above, below = Decimal(repr(near)).as_integer_ratio()
+    if above * denominator < numerator * below:
         near = math.nextafter(near, math.inf)
     return near + 0.0  # a zero without a sign
 
 
 def reading(x: float) -> Fraction | float:
     """Return the decimal that a double prints as; an infinity stays what it is."""
-    return Fraction(repr(float(x))) if math.isfinite(x) else x
+    return Fraction(Decimal(repr(float(x)))) if math.isfinite(x) else x
 
 
 def nearest(x: Fraction) -> float:
-    """Return a double next to ``x``, on either side; the largest ones stand for all beyond."""
+    """Return the double next to ``x``; the largest ones stand for all beyond."""
+    return _nearest(x.numerator, x.denominator)
+
+
+def _nearest(numerator: int, denominator: int) -> float:
+    """Return the double next to a quotient; the largest ones stand for all beyond."""
     try:
-        return float(x)
+        return numerator / denominator
     except OverflowError:
-        return sys.float_info.max if x > 0 else -sys.float_info.max
+        return sys.float_info.max if numerator > 0 else -sys.float_info.max
 
 
 def log2_down(x: Fraction) -> int:

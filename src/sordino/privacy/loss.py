@@ -239,6 +239,8 @@ class Loss:
 
     def _sum(self, of: Callable[[Leaf], float]) -> float:
         """Add up one number of each leaf, as often as it is used, rounding up."""
+        if self.uses == 1:
+            return of(self.parts[0][0])
         numbers = [(reading(of(leaf)), times) for leaf, times in self.parts]
         if any(number == math.inf for number, _ in numbers):
             return math.inf
