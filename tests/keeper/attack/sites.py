@@ -26,7 +26,7 @@ from sordino.keeper.main import LOG, SOCKET, STATE, make_folder, serve
 from sordino.keeper.people import People
 from sordino.keeper.state import State
 from sordino.keeper.tokens import Tokens, scopes_of
-from sordino.session import opening
+from sordino.session import opening, rehearsals
 from tests.ledger.workers import Counted
 
 FAILED = 9
@@ -63,8 +63,8 @@ class Counting(Counted):
 
 def without_database() -> None:
     """Let all keepers of this process, and those forked from it, count without a database."""
-    vars(opening)["DuckdbEngine"] = Counting
-    vars(catalogs)["DuckdbEngine"] = Counting
+    for module in (opening, rehearsals, catalogs):
+        vars(module)["DuckdbEngine"] = Counting
 
 
 @dataclass(frozen=True)
