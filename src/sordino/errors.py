@@ -26,7 +26,17 @@ class SordinoError(Exception):
     code: str = "sordino"
 
 
-class QueryError(SordinoError):
+class CodedError(SordinoError):
+    """An error whose code, sentence and hint are given where it is raised."""
+
+    def __init__(self, code: str, message: str, *, hint: str = "") -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+class QueryError(CodedError):
     """A question cannot be answered; the text depends on the question and the catalog alone.
 
     ``message`` says what is wrong in one sentence, ``why`` what would leak or break, ``hint`` the
@@ -52,11 +62,8 @@ class QueryError(SordinoError):
         span: Span | None = None,
         sql: str = "",
     ) -> None:
-        super().__init__(code, message)
-        self.code = code
-        self.message = message
+        super().__init__(code, message, hint=hint)
         self.why = why
-        self.hint = hint
         self.span = span
         self.sql = sql
 
@@ -216,7 +223,7 @@ class UnknownAnalyst(BudgetError):
         return f"{self.who!r} is not among the analysts that the catalog names, who are {names}"
 
 
-class ServerError(SordinoError):
+class ServerError(CodedError):
     """A server did not do what it was asked for, or could not be asked.
 
     ``message`` says what is wrong, ``hint`` what to do, and ``status`` is that of HTTP, None where
@@ -231,10 +238,7 @@ class ServerError(SordinoError):
     def __init__(
         self, code: str, message: str, *, hint: str = "", status: int | None = None
     ) -> None:
-        super().__init__(code, message)
-        self.code = code
-        self.message = message
-        self.hint = hint
+        super().__init__(code, message, hint=hint)
         self.status = status
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -173,6 +174,14 @@ def code(reply: Reply) -> str:
     assert reply.media == "application/problem+json", reply
     found: str = told(reply)["code"]
     return found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another thread does."""
+    due = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < due
+        time.sleep(0.001)
 
 
 def raising(error: BaseException | type[BaseException]) -> Callable[..., Any]:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Floods and accidents: of guesses, of one person's requests, of keys, of a clock that jumps."""
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,17 +16,10 @@ from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.keeper import people
 from sordino.keeper.requests import SECONDS
-from tests.keeper.study import DAY, Study, code, question, study, told
+from tests.keeper.study import DAY, Study, code, question, study, told, until
 
 YEAR = 365 * DAY
 STUDY = {"server": 'slot = "off"', "epsilon": "1000"}
-
-
-def until(condition: Callable[[], bool]) -> None:
-    due = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < due
-        time.sleep(0.001)
 
 
 @contextmanager

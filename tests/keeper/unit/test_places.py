@@ -3,7 +3,6 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 from random import Random
@@ -12,13 +11,7 @@ from threading import Event, Thread
 import pytest
 
 from sordino.keeper.turns import Place, Places
-
-
-def until(condition: Callable[[], bool]) -> None:
-    due = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < due
-        time.sleep(0.001)
+from tests.keeper.study import until
 
 
 def waiting(places: Places) -> int:

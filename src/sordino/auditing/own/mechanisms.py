@@ -390,7 +390,7 @@ def _vote_functions() -> Iterator[Case]:
         )
 
     run = choosing.Exponential(sensitivity=1, epsilon=1)
-    changed = (_VOTES, _CHANGED)
+    changed, later = (_VOTES, _CHANGED), ((2, 2), (2, 2, 7))
     more = (_VOTES, (*_VOTES, "c"))
     yield Case(
         "choose",
@@ -399,22 +399,8 @@ def _vote_functions() -> Iterator[Case]:
         *changed,
         1.0,
     )
-    yield Case(
-        "choose, an unlisted domain",
-        choosing.PermuteAndFlip,
-        only_those_seen,
-        (2, 2),
-        (2, 2, 7),
-        1.0,
-    )
-    yield Case(
-        "choose, integers",
-        choosing.PermuteAndFlip,
-        only_those_of_integers,
-        (2, 2),
-        (2, 2, 7),
-        1.0,
-    )
+    yield Case("choose, an unlisted domain", choosing.PermuteAndFlip, only_those_seen, *later, 1.0)
+    yield Case("choose, integers", choosing.PermuteAndFlip, only_those_of_integers, *later, 1.0)
     yield Case(
         "top_k",
         choosing.TopK,
