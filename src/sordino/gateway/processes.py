@@ -121,11 +121,6 @@ class Watch:
             for number, handler in self._before.items():
                 signal.signal(number, handler)
 
-    @property
-    def ending(self) -> bool:
-        """Whether a signal has asked for the end."""
-        return self._ending
-
     def keep(self) -> None:
         """Start again whatever dies, until a signal asks for the end."""
         while not self._ending:

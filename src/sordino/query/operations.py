@@ -100,16 +100,6 @@ class Operation:
     behind: ranges.Behind | None = None
     width: Width | None = None
 
-    @property
-    def takes(self) -> Takes:
-        """Tell whether values of some types fit."""
-        return self.arguments.fit
-
-    @property
-    def wants(self) -> str:
-        """What it takes, in words."""
-        return self.arguments.words
-
 
 def call(name: str, *arguments: Scalar) -> Call:
     """Return the operation on arguments that fit it, with its type and range.
@@ -136,8 +126,8 @@ def misfit(name: str, types: Types) -> str | None:
         if operation.most != operation.fewest:
             count += f" to {operation.most}"
         return f"{name} takes {count} values, not {len(types)}"
-    if not operation.takes(types):
-        return f"{name} takes {operation.wants}, not {', '.join(types)}"
+    if not operation.arguments.fit(types):
+        return f"{name} takes {operation.arguments.words}, not {', '.join(types)}"
     return None
 
 

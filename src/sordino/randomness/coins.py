@@ -25,7 +25,6 @@ Booleans = npt.NDArray[np.bool_]
 # comparison is the true one.
 FILTER_MARGIN = 2.0**-40
 _UNIT = 2.0**-64
-_CAP = Fraction(1 << 10)  # exp(-1024) is zero to any float
 
 
 def below(bound: int, size: int | None = None) -> int | npt.NDArray[np.int64]:
@@ -52,34 +51,6 @@ def below_many(bound: int, size: int, bits: Bits) -> npt.NDArray[np.int64]:
         while (over := np.flatnonzero(out >= np.uint64(bound))).size:
             out[over] = fresh_words(over.size, bits) >> shift
     return out.view(np.int64)
-
-
-def bernoulli_exp(numerators: npt.ArrayLike, denominator: int = 1) -> Booleans:
-    """Toss one coin for each rational x = numerator / denominator >= 0, true with exp(-x).
-
-    Exact: a float decides only where it is certain to agree with the true probability.
-    """
-    if isinstance(denominator, bool) or not isinstance(denominator, int) or denominator < 1:
-        raise ValueError(f"denominator must be a positive whole number, got {denominator!r}")
-    given = np.asarray(numerators)
-    flat = given.ravel()
-    if flat.dtype.kind == "O" and not all(type(n) is int for n in flat.tolist()):
-        raise TypeError("numerators must be whole numbers")
-    if flat.size and flat.dtype.kind not in "iuO":
-        raise TypeError("numerators must be whole numbers")
-    if (flat < 0).any():
-        raise ValueError("bernoulli_exp takes numbers that are not negative")
-    if flat.dtype.kind == "O" or denominator >> 63:
-        capped = [min(Fraction(int(n), denominator), _CAP) for n in flat.tolist()]
-        exponents = np.array([float(x) for x in capped], dtype=np.float64)
-    else:
-        exponents = flat.astype(np.float64) / float(denominator)
-
-    def exact(position: int) -> Fraction:
-        return Fraction(int(flat[position]), denominator)
-
-    failed = fails_exp(exponents, fresh_words(flat.size, system()), exact, system())
-    return np.logical_not(failed, out=failed).reshape(given.shape)
 
 
 def fails_exp(

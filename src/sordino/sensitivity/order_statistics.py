@@ -169,11 +169,6 @@ class Setting(NamedTuple):
     beta: float
     floor: float
 
-    @property
-    def span(self) -> float:
-        """How far one value can move."""
-        return self.high - self.low
-
 
 def read_setting(bounds: object, beta: object, floor: object) -> Setting:
     """Read the public numbers of a smooth bound; a floor that is None is 2**-30 of the range."""
@@ -305,7 +300,7 @@ def order_statistic(values: object, rank: Rank, setting: Setting) -> Evaluated:
     """
     doubles = read_values(values, setting.low)
     place = rank(doubles.size) - 1
-    width = reach(setting.beta, setting.span, setting.floor)
+    width = reach(setting.beta, setting.high - setting.low, setting.floor)
     first, last = max(place - width, 0), min(place + width, doubles.size - 1)
     part = ascending(doubles, first, last).clip(setting.low, setting.high)
     below, above = part[place - first :: -1], part[place - first :]

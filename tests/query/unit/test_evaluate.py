@@ -113,7 +113,7 @@ def test_no_operation_fails_and_all_results_have_their_type(data: st.DataObject)
     operation = data.draw(st.sampled_from(sorted(OPERATIONS.values(), key=lambda o: o.name)))
     count = data.draw(st.integers(operation.fewest, min(operation.most, operation.fewest + 2)))
     kinds = [data.draw(st.sampled_from(list(Type))) for _ in range(count)]
-    if operation.takes(tuple(kinds)):
+    if operation.arguments.fit(tuple(kinds)):
         literals = [Literal(data.draw(VALUES[k] | st.none()), k) for k in kinds]
         if operation.name == "round":
             literals[1] = Literal(data.draw(st.integers(0, 9)), Type.INTEGER)
