@@ -179,27 +179,36 @@ class Away(Way):
                 return self._wire.delete(place).json()
 
 
+class Reached(ABC):
+    """What says how to reach a server, and how its reply is shown."""
+
+    as_json: AsJson
+
+    @contextmanager
+    def line(self) -> Iterator[Way]:
+        """Call the server; an error, on the way or later, ends the command with a message."""
+        with refusals(as_json=self.as_json), self._way() as way:
+            yield way
+
+    @abstractmethod
+    def _way(self) -> Line | Away: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BySocket:
-    """What says how to reach the keeper in a folder, and how its reply is shown."""
+class BySocket(Reached):
+    """What says how to reach the keeper in a folder."""
 
     catalog: CatalogFile = CATALOG
     state: State = None
     token_file: TokenFile = None
     as_json: AsJson = False
 
-    @contextmanager
-    def line(self) -> Iterator[Line]:
-        """Call the keeper; an error, on the way or later, ends the command with a message."""
-        with (
-            refusals(as_json=self.as_json),
-            Line(state_of(self.catalog, self.state), token_of(self.token_file)) as line,
-        ):
-            yield line
+    def _way(self) -> Line:
+        return Line(state_of(self.catalog, self.state), token_of(self.token_file))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anywhere:
+class Anywhere(Reached):
     """The same for a server that may also be named, and is called over HTTP then."""
 
     catalog: CatalogFile = CATALOG
@@ -208,13 +217,7 @@ class Anywhere:
     token_file: TokenFile = None
     as_json: AsJson = False
 
-    @contextmanager
-    def line(self) -> Iterator[Line | Away]:
-        """Call the server; an error, on the way or later, ends the command with a message."""
-        with refusals(as_json=self.as_json), self._line() as line:
-            yield line
-
-    def _line(self) -> Line | Away:
+    def _way(self) -> Line | Away:
         if self.server is None:
             return Line(state_of(self.catalog, self.state), token_of(self.token_file))
         if (self.state, self.token_file) != (None, None) or self.catalog != CATALOG:
