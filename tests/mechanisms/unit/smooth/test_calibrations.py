@@ -72,16 +72,11 @@ def test_laplace_factors_by_hand(epsilon: float, delta: str, beta: str, expected
     assert found == pytest.approx(expected, rel=1e-7, abs=0)  # beta was rounded to 8 digits
 
 
-def test_student_with_one_degree_is_cauchy() -> None:
+@pytest.mark.parametrize("noise", [StudentNoise(degrees=1), PowerNoise(gamma=2)], ids=repr)
+def test_student_with_one_degree_and_power_noise_of_two_are_cauchy(noise: Noise) -> None:
     for epsilon, beta in ((1, 0.2), (1, 0.9), (0.1, 0.05), (3, 2.5)):
-        one = factor(StudentNoise(degrees=1), epsilon, beta)
-        assert one == pytest.approx(factor(CauchyNoise(), epsilon, beta), rel=1e-14, abs=0)
-
-
-def test_power_noise_of_two_is_cauchy() -> None:
-    for epsilon, beta in ((1, 0.2), (1, 0.9), (0.1, 0.05), (3, 2.5)):
-        square = factor(PowerNoise(gamma=2), epsilon, beta)
-        assert square == pytest.approx(factor(CauchyNoise(), epsilon, beta), rel=1e-14, abs=0)
+        found = factor(noise, epsilon, beta)
+        assert found == pytest.approx(factor(CauchyNoise(), epsilon, beta), rel=1e-14, abs=0)
 
 
 def student(d: int) -> Density:
