@@ -45,10 +45,12 @@ def is_dear(visit: Visit, priced: Priced) -> bool:
 
 def check_room(visit: Visit, priced: Priced) -> None:
     """Refuse a price that no budget has room for: whoever approves it could change nothing."""
-    budget = visit.generation.catalog.purse(priced.plan.people).budget
+    people = priced.plan.people
+    budget = visit.generation.catalog.purse(people).budget
     if priced.price > budget.cap.nanos:
-        asked = str(Price(budget.currency, priced.price))
-        raise BudgetExceeded(asked, str(budget.cap), budget.currency.what_fits(budget.cap.nanos))
+        left = next(one.left for one in visit.session.budget if one.people == people)
+        hint = budget.currency.what_fits(left.nanos)
+        raise BudgetExceeded(str(Price(budget.currency, priced.price)), str(left), hint)
 
 
 class Requests:
@@ -72,7 +74,7 @@ class Requests:
                 priced.delta,
             )
             if row is not None:
-                return row
+                return self._commented(row, comment)
             self._check_many(visit.by.who)
             number = self._state.add(
                 "INSERT INTO requests (who, ask, asked, people, price, delta, explanation, "
@@ -93,6 +95,18 @@ class Requests:
             )
             self._state.note(visit.by.who, "request sent", str(number))
             return self.get(number)
+
+    def _commented(self, row: Row, comment: str) -> Row:
+        """Return a request with a comment that came later; there is none where it was just asked.
+
+        What somebody has voted on stays as it was.
+        """
+        if not comment or row["comment"] or row["state"] != "sent":
+            return row
+        number = row["number"]
+        self._state.change("UPDATE requests SET comment = ? WHERE number = ?", comment, number)
+        self._state.note(row["who"], "request commented", str(number))
+        return self.get(number)
 
     def _check_many(self, who: str) -> None:
         """Refuse one more request of a person who has sent many within a day."""

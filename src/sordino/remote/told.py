@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import wraps
@@ -110,7 +110,7 @@ def explanation_of(told: Any, sql: str) -> RemoteExplanation:
     return RemoteExplanation(
         price=read_price(told["price"]),
         facts=tuple((str(name), str(text)) for name, text in told["facts"].items()),
-        warnings=tuple(map(str, told["warnings"])),
+        warnings=(*map(str, told["warnings"]), *_hindrances(told)),
         columns=tuple(
             RemoteColumn(str(one["title"]), Type(one["type"]), str(one["kind"]))
             for one in told["columns_of_answer"]
@@ -126,6 +126,17 @@ def explanation_of(told: Any, sql: str) -> RemoteExplanation:
             tuple(tuple(str(one[name]) for name in RELEASES) for one in told["releases"]),
         ),
     )
+
+
+def _hindrances(told: Json) -> Iterator[str]:
+    """Say what keeps a question from being answered at once, where the server says so."""
+    if told.get("needs_approval"):
+        yield (
+            "somebody has to approve this before it is answered; to ask for that, send a request, "
+            "as 'sordino request send' does"
+        )
+    if not told.get("fits_token", True):
+        yield f"this costs more than may still be spent with this token: {told['left_of_token']}"
 
 
 @suspicious

@@ -65,6 +65,22 @@ def test_a_cheap_question_needs_no_approval(served: Study) -> None:
     assert (reply.status, code(reply)) == (409, "not_dear")
 
 
+def test_a_comment_that_comes_later_is_kept_until_somebody_has_voted(twice: Study) -> None:
+    ann, pia = twice.person("ann", "analyst"), twice.person("pia", "approver")
+    assert twice.send("ask", ann, {"question": DEAR}).status == 202  # which sends it without one
+    for comment in ("for the report", "for something else", ""):
+        body = {"question": DEAR, "comment": comment}
+        made = told(twice.send("petition", ann, body))
+        assert (made["number"], made["comment"]) == (1, "for the report")
+    steps = [one["what"] for one in twice.state.rows("SELECT what FROM journal")]
+    assert steps.count("request commented") == 1
+    later = {"question": {**DEAR, "epsilon": "0.7"}}
+    assert twice.send("ask", ann, later).status == 202
+    twice.send("vote", pia, {"decision": "approve"}, path={"request": "2"})
+    made = told(twice.send("petition", ann, {**later, "comment": "too late"}))
+    assert (made["number"], made["state"], made["comment"]) == (2, "voted", "")
+
+
 def test_an_approval_is_for_who_has_asked(served: Study) -> None:
     ann, bob = served.person("ann", "analyst"), served.person("bob", "analyst")
     pia = served.person("pia", "approver")
@@ -88,11 +104,12 @@ def test_an_approval_is_given_back_where_nothing_was_charged(served: Study) -> N
 def test_what_no_budget_has_room_for_is_refused_and_not_sent(served: Study, price: str) -> None:
     ann = served.person("ann", "analyst")
     capped = served.token("ann", ("ask",), cap=10**9)
+    served.ask(ann)
     body = {"question": question(epsilon=price)}
     for call in ("ask", "petition"):
         reply = served.send(call, ann, body)
         assert (reply.status, code(reply)) == (409, "budget_exceeded")
-    assert told(reply)["arguments"][1:] == ["epsilon 3", "epsilon 3 or less would fit"]
+    assert told(reply)["arguments"][1:] == ["epsilon 2.9", "epsilon 2.9 or less would fit"]
     assert code(served.send("ask", capped, body)) == "token_spent"
     assert told(served.send("requests", ann))["requests"] == []
 

@@ -15,6 +15,7 @@ from sordino.catalog.model import Serving
 from sordino.errors import ApprovalNeeded, LedgerError, ServerError
 from sordino.query.types import Type
 from sordino.remote import RemoteSession, profiles
+from sordino.remote.told import explanation_of
 from tests.remote.unit.conftest import TOKEN, Connect
 from tests.session.unit.clinic import SQL, clinic
 from tests.support.remotes import AT_ONCE, Server
@@ -116,6 +117,12 @@ def test_a_dear_question_waits_until_it_is_approved(house: Server, tmp_path: Pat
     with so.open(clinic(tmp_path)) as session:
         house.serve(session, serving)
         with house.connect("ann") as ann:
+            dear, cheap = ann.explain(SQL, epsilon=1), ann.explain(SQL, epsilon=0.25)
+            assert "has to approve this" in dear.warnings[-1]
+            assert cheap.warnings == dear.warnings[:-1]
+            spent = {**cheap.json, "fits_token": False, "left_of_token": "epsilon 0.1"}
+            (told,) = explanation_of(spent, SQL).warnings[len(cheap.warnings) :]
+            assert told.endswith("may still be spent with this token: epsilon 0.1")
             with pytest.raises(ApprovalNeeded) as needed:
                 ann.ask(SQL, epsilon=1)
             request = ann.request(needed.value.request)
