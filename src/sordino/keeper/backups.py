@@ -182,7 +182,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _check_state(path: Path) -> None:
     """Let SQLite look at the copy, which nobody else uses."""
-    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as copy:
+    with closing(sqlite3.connect(_address(path, "mode=ro&immutable=1"), uri=True)) as copy:
         (said,) = copy.execute("PRAGMA integrity_check").fetchone()
     if said != "ok":
         raise BackupError(f"{str(path)!r} is damaged")
@@ -192,12 +192,17 @@ def _copy_database(source: Path, target: Path) -> None:
     """Copy a database of SQLite page by page, as one moment has it, while others write."""
     _write(target, b"")
     with (
-        closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as read,
+        closing(sqlite3.connect(_address(source, "mode=ro"), uri=True)) as read,
         closing(sqlite3.connect(target)) as written,
     ):
         read.backup(written, pages=_PAGES)
         written.execute("PRAGMA journal_mode = DELETE")
     _sync(target)
+
+
+def _address(path: Path, query: str) -> str:
+    """Return how SQLite is told where a file is, whatever characters its name has."""
+    return f"{path.absolute().as_uri()}?{query}"
 
 
 def _make(folder: Path) -> None:

@@ -43,8 +43,8 @@ class Kept:
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     place = tmp_path_factory.mktemp("kept")
-    catalog = write(place / "hospital")
-    folder, keys = place / "copies", place / "copies-keys"
+    catalog = write(place / "hospital #1 %3f")
+    folder, keys = place / "copies of 100%25 #1?", place / "copies of 100%25 #1?-keys"
     with serving(str(catalog)) as server:
         owner = server.told["owner"]
         answer = post(server.url, owner, "/v1/answers", {"question": QUESTION})
