@@ -130,6 +130,10 @@ epsilon = 1  # the most that all answers together may reveal about one person; l
 # share = 0.5  # the part of the budget that alice may spend at most
 # reserved = 0.2  # the part that nobody else may spend
 # [analysts."*"]  # everybody else; without this, nobody but those who are named may ask
+
+# [server]  # for 'sordino serve' alone
+# slot = "1s"  # answers leave at the end of a slot; twice as long as questions take
+# approve_above = 0.5  # the price of a question above which somebody has to approve it first
 """
 _VIEW = """
 # The view {} is left out: it may mix rows of several people. To use it, store its rows, by
