@@ -225,8 +225,10 @@ def test_bounds_have_their_lower_end_first(tmp_path: Path, ends: tuple[str, str]
 
 def test_the_hints_hold_once_they_are_uncommented(visits: Path) -> None:
     text = draft(visits, unit="patient_id", folder=visits.parent)
-    wanted = ("question =", "[ledger]", "file =", "[analysts.alice]", "share =", "reserved =")
-    wanted += ("[server]", "slot =", "approve_above =")
+    wanted = (
+        *("question =", "[ledger]", "file =", "[analysts.alice]", "share =", "reserved ="),
+        *("[server]", "slot =", "approve_above ="),
+    )
     lines = [
         line.removeprefix("# ") if line.startswith(tuple(f"# {word}" for word in wanted)) else line
         for line in text.splitlines()
@@ -238,7 +240,7 @@ def test_the_hints_hold_once_they_are_uncommented(visits: Path) -> None:
     assert [(one.name, one.share, one.reserved) for one in made.analysts] == [
         ("alice", Fraction(1, 2), Fraction(1, 5))
     ]
-    assert (made.serving.slot, made.serving.approve_above) == (1, Fraction(1, 2))
+    assert (made.serving.slot, made.serving.approve_above) == (Fraction(1), Fraction(1, 2))
 
 
 def test_words_for_a_missing_value_are_no_reason_to_call_numbers_text(tmp_path: Path) -> None:
