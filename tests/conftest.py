@@ -24,6 +24,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Let the end of the process find everything, or libraries say that something has leaked."""
+    gc.unfreeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest: a worker that has nothing left cannot take part of a test."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
