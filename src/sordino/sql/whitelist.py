@@ -162,13 +162,15 @@ def check_calls(written: Words) -> None:
 
 def place(tree: exp.Select, written: Words) -> None:
     """Note in the tree where functions stand that the parser did not place, and what titles say."""
-    taken = {part.meta["start"] for part in tree.walk() if "start" in part.meta}
-    for node in reversed(list(tree.walk(bfs=True))):
+    # The tree is walked once: a walk for each kind of node takes a fifth of the time of parsing.
+    all_nodes = list(tree.walk(bfs=True))
+    taken = {part.meta["start"] for part in all_nodes if "start" in part.meta}
+    for node in reversed(all_nodes):
         if "start" not in node.meta and _is_call(node):
             _place_call(node, written, taken)
     for kind, bare in _BARE.items():
         tokens = [t for t in written.tokens if t.token_type is kind and t.start not in taken]
-        nodes: list[exp.Expr] = [n for n in tree.find_all(bare) if "start" not in n.meta]
+        nodes = [n for n in all_nodes if isinstance(n, bare) and "start" not in n.meta]
         if len(tokens) == len(nodes):
             for node, token in zip(nodes, tokens, strict=True):
                 node.update_positions(token)
@@ -239,11 +241,12 @@ def _title(tree: exp.Select, written: Words) -> None:
 
 def check_complete(tree: exp.Select, written: Words) -> None:
     """Refuse a text of which something is not in the tree: it would be passed over in silence."""
-    spans = [(n.meta["start"], n.meta["end"]) for n in tree.walk() if "start" in n.meta]
+    nodes = list(tree.walk())
+    spans = [(n.meta["start"], n.meta["end"]) for n in nodes if "start" in n.meta]
     placed = {at for start, end in spans for at in range(start, end + 1)}
     called = {written.tokens[call.place].start for call in written.calls}
-    parts = Counter(_part(str(node.this)) for node in tree.find_all(exp.Var))
-    counted = _counts(tree)
+    parts = Counter(_part(str(node.this)) for node in nodes if isinstance(node, exp.Var))
+    counted = _counts(nodes)
     for index, token in enumerate(written.tokens):
         if token.start in placed:
             continue
@@ -265,19 +268,20 @@ def _part(name: str) -> str:
     return str(DuckDB.DATE_PART_MAPPING.get(name.upper(), name.upper()))
 
 
-def _counts(tree: exp.Select) -> dict[TokenType, int]:
+def _counts(nodes: Sequence[exp.Expr]) -> dict[TokenType, int]:
     """Return how often words without a place of their own may stand in the text."""
-    truths = [bool(node.this) for node in tree.find_all(exp.Boolean)]
+    truths = [bool(node.this) for node in nodes if isinstance(node, exp.Boolean)]
+    substrings = [node for node in nodes if isinstance(node, exp.Substring)]
     return {
         TokenType.TRUE: sum(truths),
         TokenType.FALSE: len(truths) - sum(truths),
-        TokenType.NULL: sum(1 for _ in tree.find_all(exp.Null)),
-        TokenType.STAR: sum(1 for _ in tree.find_all(exp.Mul)),
-        TokenType.CASE: sum(1 for _ in tree.find_all(exp.Case)),
-        TokenType.FILTER: sum(1 for _ in tree.find_all(exp.Filter)),
-        TokenType.OVER: sum(1 for _ in tree.find_all(exp.Window)),
-        TokenType.FOR: sum(1 for node in tree.find_all(exp.Substring) if node.args.get("length")),
-        TokenType.DISTINCT: sum(1 for _ in tree.find_all(exp.Distinct)),
+        TokenType.NULL: sum(isinstance(node, exp.Null) for node in nodes),
+        TokenType.STAR: sum(isinstance(node, exp.Mul) for node in nodes),
+        TokenType.CASE: sum(isinstance(node, exp.Case) for node in nodes),
+        TokenType.FILTER: sum(isinstance(node, exp.Filter) for node in nodes),
+        TokenType.OVER: sum(isinstance(node, exp.Window) for node in nodes),
+        TokenType.FOR: sum(bool(node.args.get("length")) for node in substrings),
+        TokenType.DISTINCT: sum(isinstance(node, exp.Distinct) for node in nodes),
     }
 
 
