@@ -70,7 +70,8 @@ _FREE_AT_ONCE = 4  # of them, those that are computed and cost nothing
 # Whoever has taken a token floods the server with it, and its person can end it all the same: these
 # are not among those that are under way, and are counted by themselves.
 _ENDS = frozenset({"revoke", "logout"})
-_FREE = frozenset({"prices", "rehearse"})
+# Lists are among them: each may be some ten megabytes long, and more while it is made.
+_FREE = frozenset({"prices", "rehearse", "requests", "history", "ledger", "journal", "tokens"})
 _LEAST_FREE = 50 * 1024 * 1024  # bytes on the disk, below which it is said that none are left
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Floods and accidents: of guesses, of one person's requests, of keys, of a clock that jumps."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,9 @@ import pytest
 
 from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.keeper import people
-from sordino.keeper.requests import SECONDS
+from sordino.keeper import people, reading
+from sordino.keeper.requests import SECONDS, Requests
+from sordino.keeper.tokens import Tokens
 from tests.keeper.study import DAY, Study, code, question, study, told, until
 
 YEAR = 365 * DAY
@@ -114,6 +116,29 @@ def test_ending_tokens_has_a_rate_of_its_own(tmp_path: Path) -> None:
         assert statuses == [404] * 10 + [429]
         served.time.now += 1
         assert served.send("revoke", ann, path={"token": number}).status == 204
+
+
+@pytest.mark.parametrize(
+    ("call", "owner", "name"),
+    [
+        ("requests", Requests, "all"),
+        ("history", reading, "_entries"),
+        ("ledger", reading, "_entries"),
+        ("tokens", Tokens, "all"),
+    ],
+)
+def test_few_long_lists_of_one_person_are_made_at_once(
+    served: Study, monkeypatch: pytest.MonkeyPatch, call: str, owner: object, name: str
+) -> None:
+    olga, bob = served.person("olga", "owner"), served.person("bob", "owner")
+    with ThreadPoolExecutor(20) as pool, held(monkeypatch, owner, name) as waiting:
+        own = [pool.submit(served.send, call, olga) for _ in range(10)]
+        until(lambda: waiting[0] == 4)
+        other = pool.submit(served.send, call, bob)
+        until(lambda: waiting[0] == 5)
+        time.sleep(0.05)
+        assert waiting[0] == 5
+    assert [one.result().status for one in (*own, other)] == [200] * 11
 
 
 def test_nobody_fills_the_disk_with_tokens(served: Study, monkeypatch: pytest.MonkeyPatch) -> None:
