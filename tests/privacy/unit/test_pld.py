@@ -164,7 +164,7 @@ def brute_force(pairs: list[PmfPair], epsilon: float) -> float:
 
 
 def test_brackets_hold_the_direct_sum_on_small_cases() -> None:
-    _hold_the_direct_sum(cases=8)
+    _hold_the_direct_sum(cases=12)
 
 
 @pytest.mark.soak
