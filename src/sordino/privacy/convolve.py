@@ -87,7 +87,8 @@ def below(leaf: Leaf, *, step: float, tail: float, reverse: bool = False) -> Mas
     high, low = points.high - drop, points.low - drop
     low[0] = min(low[0], 0.0)  # left of the grid nothing but 1 - x is certain
     high[0] = low[0] - math.expm1(points.epsilons[0])
-    high[-1] = leaf.infinity * (1 - PROFILE_ERROR)  # nor right of it but the atom at infinity
+    # Nor is anything right of it but the atom at infinity.
+    high[-1] = leaf.unbounded(reverse=reverse) * (1 - PROFILE_ERROR)
     changed = _flatten(points, high, leaf)
     low[changed:] = high[changed:] + np.expm1(points.epsilons[changed:])
     kept, mass = _hull(points.epsilons, high, low, points.zero)

@@ -49,6 +49,7 @@ _WEAK_SCAN = 0.7
 _ROUNDED = 4e-14  # about what rounding adds for each use with an unlikely loss
 _LEFT_OUT = 1e-18  # about the mass outside a window
 _UNSEEN = 1e-5  # of delta
+_BESIDE = 1e-5  # of the probability of unbounded losses: deltas so small hardly add to it
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _EXACT = 2.0**28  # tilted exponents up to which doubles are precise enough
 _OFF = 4 * PROFILE_ERROR  # more than the profile and the moment of one use are off by together
@@ -64,10 +65,13 @@ class Aim:
     floor: float = 0.0  # an epsilon, or a delta, that is needed in any case
 
     def reached(self, cost: float, unbounded: float) -> bool:
-        """Tell whether a cost is so small that nobody need know it better."""
+        """Tell whether a cost is so small that nobody need know it better.
+
+        Of a delta this is what unbounded losses have by themselves, or hardly less.
+        """
         if self.delta is not None:
             return unbounded == 0 and cost <= self.floor * _NEARLY
-        most = self.floor * _NEARLY - unbounded
+        most = max(self.floor * _NEARLY - unbounded, _BESIDE * unbounded)
         return cost < _LEAST_LOG or (most > 0 and cost <= math.log(most))
 
     def cost(self, total: float, tilt: float) -> float:

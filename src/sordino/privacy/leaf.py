@@ -70,6 +70,10 @@ class Leaf(ABC):
         """The probability of an unbounded loss, a bound from below; 0.0 for most."""
         return 0.0
 
+    def unbounded(self, *, reverse: bool) -> float:  # noqa: ARG002 - most leaves are alike both ways
+        """Return the probability of an unbounded loss in one of both orders, from below."""
+        return self.infinity
+
     @property
     @abstractmethod
     def rho(self) -> float:

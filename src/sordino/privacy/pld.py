@@ -513,7 +513,8 @@ def _close_below(grids: Grids, over: Grid, aim: Aim) -> Grid:
         grid = grids.below(step, tilt=over.tilt)
         close = wanted - grid.cumulants.total(over.tilt) <= most
         finer = grids.finer(step, 2)
-        if close or not grids.few or not grids.is_possible(finer, over):
+        enough = close or over.is_enough(aim)
+        if enough or not grids.few or not grids.is_possible(finer, over):
             break
         step = finer
     return grid

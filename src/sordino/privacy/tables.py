@@ -83,6 +83,10 @@ class PmfPair(Leaf):
         """The probability of an unbounded loss, the smaller one of both orders."""
         return down(min(self._ahead.unbounded, self._behind.unbounded)) + 0.0
 
+    def unbounded(self, *, reverse: bool) -> float:
+        """Return the probability of an unbounded loss in one of both orders, rounded down."""
+        return down((self._behind if reverse else self._ahead).unbounded) + 0.0
+
     @property
     def failure(self) -> Fraction:
         """The probability of an unbounded loss, the larger one of both orders."""

@@ -106,7 +106,9 @@ def test_the_limits_of_the_profile_are_those_stated(name: str) -> None:
     leaf = LEAVES[name]
     far = np.array([top(leaf, 1e-300) * 1.01])
     for reverse in (False, True):
-        assert leaf.profile(far, reverse=reverse)[0] >= leaf.infinity * (1 - PROFILE_ERROR)
+        unbounded = leaf.unbounded(reverse=reverse)
+        assert leaf.profile(far, reverse=reverse)[0] >= unbounded * (1 - PROFILE_ERROR)
+        assert unbounded >= leaf.infinity
         least = -math.expm1(-far[0]) * (1 - PROFILE_ERROR)
         assert leaf.profile(-far, reverse=reverse)[0] >= least
     if leaf.pure is None:
