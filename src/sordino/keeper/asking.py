@@ -33,6 +33,7 @@ from sordino.keeper.problems import (
     Refusal,
     WrongArgument,
     arguments,
+    busy,
     document,
     forbidden,
     not_there,
@@ -381,10 +382,12 @@ def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Depar
     with ExitStack() as given_back:
         approval = None if is_paid else _reserve(visit, priced, given_back)
         question = _begun(visit, priced, key) if earlier is None else earlier
-        deadline = departure.seconds_left()
         try:
-            with keeper.room(visit.by.who, deadline) as place:
-                departure.is_bound = place.was_waited_for
+            with keeper.room(visit.by.who, departure.seconds_left()) as place:
+                departure.is_bound = True
+                deadline = departure.seconds_left()  # less what the place was waited for
+                if deadline == 0:
+                    raise busy()
                 hold = place.until(departure.wait)
                 if charge is not None:
                     answer = session.resume(
@@ -426,20 +429,32 @@ def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Depar
 
 
 def _reserve(visit: Visit, priced: Priced, given_back: ExitStack) -> int | None:
-    """Use up what a charge needs of cap and approval; return the number of the approval, if any."""
+    """Use up what a charge needs of cap and approval; return the number of the approval, if any.
+
+    What the budget has no room for is refused here, at once: later, files may have been read.
+    """
     keeper = visit.keeper
     if not keeper.tokens.reserve(visit.by.token, priced.price):
         raise _spent(visit, priced)
     given_back.callback(keeper.tokens.release, visit.by.token, priced.price)
-    if not is_dear(visit, priced):
+    dear = is_dear(visit, priced)
+    if dear:
+        check_room(visit, priced)
+        if keeper.requests.approved(visit, priced) is None:
+            raise _waiting(visit, priced)
+    visit.session.check_fits(priced.plan, priced.ask.options)
+    if not dear:
         return None
-    check_room(visit, priced)
     approval = keeper.requests.use(visit, priced)
     if approval is None:
-        row = keeper.requests.send(visit, priced, explained(visit, priced))
-        raise _Waits(request_to_json(visit, row))
+        raise _waiting(visit, priced)
     given_back.callback(keeper.requests.give_back, approval, visit.by.who)
     return approval
+
+
+def _waiting(visit: Visit, priced: Priced) -> _Waits:
+    row = visit.keeper.requests.send(visit, priced, explained(visit, priced))
+    return _Waits(request_to_json(visit, row))
 
 
 def _is_limited(visit: Visit, approval: int | None) -> bool:

@@ -37,6 +37,7 @@ from sordino.keeper.problems import (
     UNUSABLE,
     Refusal,
     WrongArgument,
+    busy,
     forbidden,
     not_there,
     reply_of,
@@ -237,12 +238,7 @@ class Keeper:
         """
         place = self._places.take(who, _LONGEST_WAIT if seconds is None else seconds)
         if place is None:
-            raise Refusal(
-                "busy",
-                503,
-                "too many questions are being answered; nothing was charged for this one",
-                headers={"Retry-After": "5"},
-            )
+            raise busy()
         try:
             yield place
         finally:

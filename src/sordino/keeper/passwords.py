@@ -73,14 +73,21 @@ def network_of(address: str) -> str:
 
     >>> network_of("203.0.113.9"), network_of("2001:db8:1:2:3:4:5:6"), network_of("")
     ('203.0.113.9', '2001:db8:1:2::/64', '')
+
+    A socket that takes both versions tells those of version 4 as of version 6:
+
+    >>> network_of("::ffff:203.0.113.9")
+    '203.0.113.9'
     """
     try:
         found = ip_address(address)
     except ValueError:  # that of a Unix socket has none
         return address
-    if isinstance(found, IPv6Address):
-        return str(IPv6Network((int(found), _OF_ONE_LINE), strict=False))
-    return address
+    if not isinstance(found, IPv6Address):
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(IPv6Network((int(found), _OF_ONE_LINE), strict=False))
 
 
 class Guesses:

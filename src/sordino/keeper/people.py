@@ -24,7 +24,7 @@ from sordino.session.service import check_who
 
 DAY = 24 * 3600
 SECONDS_OF_LOGIN = 12 * 3600
-_TOKENS_A_DAY, _LOGINS_A_DAY = 200, 1_000  # of one person
+_TOKENS_A_DAY, _LOGINS_A_DAY, _PASSWORDS_A_DAY = 200, 1_000, 100  # of one person
 _NANO = 10**9
 _LARGEST_CAP = 2**63 - 1  # nano-units; what the file can hold
 
@@ -153,10 +153,29 @@ def password(visit: Visit) -> Reply:
             if not is_password(kept, body.old or ""):
                 raise Refusal("login_refused", 403, "the old password is another one")
             visit.keeper.guesses.was_right(name, visit.request.address)
+        if not _is_owner(visit.by):
+            _check_changes(visit, name)
     elif not _is_owner(visit.by) or row is None:
         raise not_there()
     visit.keeper.people.set_password(name, body.password, by=visit.by.who)
     return nothing()
+
+
+def _check_changes(visit: Visit, who: str) -> None:
+    """Refuse one more password to somebody who has set many within a day: each is on record."""
+    now = visit.keeper.state.now()
+    first = visit.keeper.state.row(
+        "SELECT at FROM journal WHERE by = ? AND what = 'password' AND at > ? "
+        "ORDER BY number DESC LIMIT 1 OFFSET ?",
+        who,
+        now - DAY,
+        _PASSWORDS_A_DAY - 1,
+    )
+    if first is not None:
+        raise too_many(
+            f"you have set {_PASSWORDS_A_DAY} passwords within a day, and may set no more",
+            first["at"] + DAY - now,
+        )
 
 
 def _is_owner(caller: Caller) -> bool:

@@ -95,6 +95,16 @@ def not_there() -> Refusal:
     return Refusal("not_there", 404, "there is no such thing here, or it is not yours to see")
 
 
+def busy() -> Refusal:
+    """Say that there was no place for a question, or too late; nothing was charged for it."""
+    return Refusal(
+        "busy",
+        503,
+        "too many questions are being answered; nothing was charged for this one",
+        headers={"Retry-After": "5"},
+    )
+
+
 def wrong_body(message: str) -> Refusal:
     """Say that a body does not have the form that it should have."""
     return Refusal("body", 400, message)

@@ -185,8 +185,8 @@ class Requests:
             self._state.note(who, "request withdrawn", str(number))
             return self.get(number)
 
-    def use(self, visit: Visit, priced: Priced) -> int | None:
-        """Use up the approval of a question, before it is charged; None if there is none.
+    def approved(self, visit: Visit, priced: Priced) -> int | None:
+        """Return the number of the request by which a question is approved; None if there is none.
 
         It is good for the same plan at no higher price, whatever else of the catalog has changed.
         """
@@ -200,11 +200,16 @@ class Requests:
                 priced.price,
                 priced.delta,
             )
-            if row is None:
-                return None
-            self._set(row["number"], "answered")
-            self._state.note(visit.by.who, "request used", str(row["number"]))
-            return int(row["number"])
+            return None if row is None else int(row["number"])
+
+    def use(self, visit: Visit, priced: Priced) -> int | None:
+        """Use up the approval of a question, before it is charged; None if there is none."""
+        with self._state.writing():
+            number = self.approved(visit, priced)
+            if number is not None:
+                self._set(number, "answered")
+                self._state.note(visit.by.who, "request used", str(number))
+            return number
 
     def give_back(self, number: int, who: str) -> None:
         """Let an approval be used again, because nothing was charged."""

@@ -75,8 +75,9 @@ class Slots:
 class Departure:
     """When what one request gets may leave: its slots are as long as they were when it came.
 
-    ``is_bound`` tells that it has waited for others, whose time is not to be told either: then a
-    refusal leaves when a slot is over, too.
+    ``is_bound`` tells that it has had a place among those that are computed: it may have waited for
+    others, or for files that were read, and how long that took is not to be told. Then a refusal
+    leaves when a slot is over, too.
     """
 
     def __init__(self, slots: Slots, arrived: float) -> None:

@@ -54,10 +54,10 @@ class Places:
             if self._free:
                 self._free -= 1
                 self._held[who] += 1
-                return Place(lambda: self._leave(who), was_waited_for=False)
+                return Place(lambda: self._leave(who))
             called = Event()
             self._waiting.setdefault(who, deque()).append(called)
-        place = Place(lambda: self._leave(who), was_waited_for=True)
+        place = Place(lambda: self._leave(who))
         try:
             called.wait(seconds)
         except BaseException:
@@ -93,15 +93,11 @@ class Places:
 
 
 class Place:
-    """One of the few places for questions that are computed; it is left once, and not taken again.
+    """One of the few places for questions that are computed; it is left once, for good."""
 
-    Who has waited for it (``was_waited_for``) has learnt when somebody else was ready.
-    """
-
-    def __init__(self, give_back: Callable[[], None], *, was_waited_for: bool) -> None:
+    def __init__(self, give_back: Callable[[], None]) -> None:
         self._give_back = give_back
         self._is_held = True
-        self.was_waited_for = was_waited_for
 
     def leave(self) -> None:
         """Let somebody else have the place."""

@@ -146,6 +146,12 @@ class Ledger:
             self.chain.last(pages, people)
             return self._made(pages, plain(people), wanted, readable)
 
+    def check_fits(self, people: str, loss: Loss, **purchase: Unpack[Purchase]) -> None:
+        """Refuse what ``charge`` would refuse now; nothing is charged, and no row is looked at."""
+        wanted, terms = self._wanted(people, loss, **purchase), self._terms(people)
+        with self.store.read() as pages:
+            self._charged(pages, self.chain.last(pages, people), wanted, terms, Note(""))
+
     def _wanted(
         self, people: str, loss: Loss, *, slack: Fraction, plan: str, who: str, data: str = ""
     ) -> Wanted:

@@ -367,6 +367,13 @@ class Session(Respondent[Explanation]):
                 if asked is not None
             )
 
+    def check_fits(self, plan: Plan, options: Options | None = None) -> None:
+        """Refuse a plan that the budget has no room for now, before any file is read for it."""
+        with self._flights.asking():
+            self._check_open()
+            purchase = self._purchase(plan, asked_of(plan, options or Options()), "")
+            self._ledger.check_fits(plan.people, plan.loss, **purchase)
+
     def resume(
         self,
         charge: Entry,

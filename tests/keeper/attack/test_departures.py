@@ -135,29 +135,79 @@ def test_who_waits_under_a_key_and_is_refused_is_not_told_when_the_first_was_rea
     assert all(seconds >= 0.99 for seconds, _ in got)
 
 
-def test_who_waits_for_a_place_and_is_refused_is_not_told_when_it_was_free(
-    timed: Study, monkeypatch: pytest.MonkeyPatch
+def spent_meanwhile(served: Study, monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
+    """Let bob spend most of the budget, and some time pass, whenever ann is about to be charged."""
+    bob, inner = served.person("bob", "analyst"), getattr(owner, name)
+    asked: list[None] = []
+
+    def late(*arguments: Any, **terms: Any) -> Any:
+        if not asked:
+            asked.append(None)
+            assert in_a_thread(lambda: served.ask(bob, epsilon="2")).status == 200
+            served.time.now += 0.3
+        return inner(*arguments, **terms)
+
+    monkeypatch.setattr(owner, name, late)
+
+
+@pytest.mark.parametrize(("owner", "name"), [(Places, "take"), (DuckdbEngine, "load")])
+def test_a_refusal_after_waiting_for_others_or_for_files_does_not_tell_how_long_that_took(
+    served: Study, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
 ) -> None:
-    ann, bob = timed.person("ann", "analyst"), timed.person("bob", "analyst")
-    timed.keeper._places = Places(1)
-    run = DuckdbEngine.run
+    ann = served.person("ann", "analyst")
+    spent_meanwhile(served, monkeypatch, owner, name)
+    began = served.time.now
+    assert code(served.ask(ann, epsilon="2")) == "budget_exceeded"
+    assert served.time.now == began + 2  # bob's took one slot and 0.3 of the next
 
-    def slow(self: DuckdbEngine, *arguments: Any, **terms: Any) -> Any:
-        time.sleep(0.4)
-        return run(self, *arguments, **terms)
 
-    monkeypatch.setattr(DuckdbEngine, "run", slow)
-    first = Thread(target=timed.ask, args=(ann,))
-    first.start()
-    time.sleep(0.1)
-    seconds, reply = seconds_of(lambda: timed.ask(bob, epsilon=100))
-    first.join(30)
-    assert code(reply) == "budget_exceeded"
-    assert seconds >= 0.99
-    rests: list[float] = []
-    timed.keeper.slots._rest = rests.append
-    assert code(timed.ask(bob, epsilon=100)) == "budget_exceeded"
-    assert not rests  # where nobody was waited for
+def test_what_the_budget_has_no_room_for_is_refused_before_a_place_and_before_files_are_read(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, began = served.person("ann", "analyst"), served.time.now
+    for owner, name in ((Places, "take"), (DuckdbEngine, "load")):
+        monkeypatch.setattr(owner, name, raising(AssertionError))
+    assert code(served.ask(ann, epsilon="100")) == "budget_exceeded"
+    assert served.time.now == began
+
+
+@pytest.mark.parametrize("waited", [0.0, 1.2, 2.4])
+def test_waiting_for_a_place_leaves_less_time_to_compute(
+    served: Study, monkeypatch: pytest.MonkeyPatch, waited: float
+) -> None:
+    ann, began = served.person("ann", "analyst"), served.time.now
+    late(served, monkeypatch, waited)
+    run, stated = DuckdbEngine.run, []
+
+    def noted(*arguments: Any, **terms: Any) -> Any:
+        stated.append(terms["deadline"])
+        return run(*arguments, **terms)
+
+    monkeypatch.setattr(DuckdbEngine, "run", noted)
+    assert served.ask(ann).status == 200
+    assert 0 < stated[0] <= 2.5 - waited + 1e-6  # half a slot before the deadline of three
+    assert served.time.now == began + 1 + int(waited)
+
+
+def test_who_gets_a_place_when_no_time_is_left_is_charged_nothing(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, began = served.person("ann", "analyst"), served.time.now
+    late(served, monkeypatch, 2.6)
+    assert code(served.ask(ann)) == "busy"
+    assert served.charges == []
+    assert served.time.now == began + 3
+
+
+def late(served: Study, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let whoever wants a place wait for so long."""
+    take = Places.take
+
+    def slow(*arguments: Any) -> Any:
+        served.time.now += seconds
+        return take(*arguments)
+
+    monkeypatch.setattr(Places, "take", slow)
 
 
 def test_a_failure_is_over_for_those_who_wait_for_it_when_its_slot_is(

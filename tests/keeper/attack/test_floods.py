@@ -78,6 +78,19 @@ def test_a_line_with_many_addresses_is_one_guesser(served: Study) -> None:
     assert guess(21, "2001:db8:0:2") == 401
 
 
+def test_addresses_of_version_4_are_told_apart_where_one_socket_takes_both_versions(
+    served: Study,
+) -> None:
+    def guess(number: int, address: str) -> int:
+        body = {"name": f"n{number}", "password": "wrong horse battery"}
+        return served.send("login", None, body, address=address).status
+
+    assert [guess(number, "::ffff:198.51.100.7") for number in range(20)] == [401] * 20
+    assert guess(20, "::ffff:198.51.100.7") == 429
+    assert guess(21, "198.51.100.7") == 429
+    assert guess(22, "::ffff:203.0.113.9") == 401
+
+
 def test_the_65th_request_is_turned_away_and_a_stolen_token_can_still_be_ended(
     served: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +177,36 @@ def test_nobody_fills_the_disk_with_tokens(served: Study, monkeypatch: pytest.Mo
     served.time.now += 1
     assert served.send("token", served.person("ann", "analyst"), {}).status == 201
     assert served.send("login", None, login).status == 201
+
+
+def test_nobody_fills_the_disk_with_passwords(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(people, "_PASSWORDS_A_DAY", 2)
+    word = "correct horse battery"
+    ann, olga = served.person("ann", "analyst", password=word), served.person("olga", "owner")
+
+    def change(by: str) -> Reply:
+        return served.send("password", by, {"password": word, "old": word}, path={"name": "ann"})
+
+    assert [change(ann).status for _ in range(2)] == [204] * 2
+    refused = change(ann)
+    assert (refused.status, code(refused)) == (429, "too_many")
+    assert [change(olga).status for _ in range(3)] == [204] * 3
+    served.time.now += DAY
+    assert change(served.person("ann", "analyst")).status == 204
+
+
+def test_an_approved_question_that_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
+    with study(tmp_path / "study", server='slot = "off"\napprove_above = 0.2') as served:
+        ann, pia = served.person("ann", "analyst"), served.person("pia", "approver")
+        served.ask(ann)
+        dear = {"question": question(epsilon="2.95")}
+        assert served.send("ask", ann, dear).status == 202
+        served.send("vote", pia, {"decision": "approve"}, path={"request": "1"})
+        steps = served.state.check_journal()
+        assert {served.send("ask", ann, dear).status for _ in range(3)} == {409}
+        assert served.state.check_journal() == steps
 
 
 def test_a_token_that_has_ended_is_ended_once_in_the_journal(served: Study) -> None:

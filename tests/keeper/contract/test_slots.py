@@ -96,11 +96,11 @@ def test_the_engine_is_told_when_to_end(served: Study, monkeypatch: pytest.Monke
 
 def test_a_question_that_takes_too_long_is_sealed_and_stays_charged(served: Study) -> None:
     ann = served.person("ann", "analyst")
-    served.keeper.slots.deadline = 0  # so that no time is left
+    served.keeper.slots.set(Fraction(1, 10**6), 1)  # over before the question runs
     sealed = served.ask(ann)
     assert code(sealed) == "sealed"
     assert len(served.charges) == 1
-    served.keeper.slots.deadline = 30
+    served.keeper.slots.set(Fraction(1), 30)
     assert served.ask(ann).status == 200
     assert len(served.charges) == 1  # which was taken up
 
