@@ -17,10 +17,12 @@ from sordino.channel.frames import Reply
 from sordino.channel.messages import Decision
 from sordino.errors import BudgetExceeded
 from sordino.keeper.problems import Refusal, forbidden, not_there, too_many
+from sordino.keeper.reading import visible
 from sordino.keeper.replies import as_json
 from sordino.keeper.state import Row, State
 from sordino.keeper.visit import Desk, Visit
 from sordino.privacy.currency import Price
+from sordino.query.tree import tables_in
 
 if TYPE_CHECKING:
     from sordino.keeper.asking import Priced
@@ -35,6 +37,7 @@ _STATES = (
 )
 _NANO = 10**9
 _MOST = 200  # requests in one reply; each has its question and what was explained of it
+_TABLES = "tables"  # the entry of what is kept of an explanation that has the tables of a question
 
 
 def is_dear(visit: Visit, priced: Priced) -> bool:
@@ -86,7 +89,7 @@ class Requests:
                 priced.plan.people,
                 priced.price,
                 priced.delta,
-                json.dumps(explanation),
+                json.dumps({**explanation, _TABLES: sorted(tables_in(priced.plan.query.rows))}),
                 comment,
                 visit.generation.name,
                 visit.generation.catalog.serving.approvers,
@@ -260,32 +263,58 @@ def requests(visit: Visit) -> Reply:
         raise Refusal("query", 400, f"state must be one of {', '.join(_STATES)}")
     first, count = visit.number("from", 1, 10**18), visit.number("count", _MOST, _MOST)
     who = None if _sees_all(visit) else visit.by.who
-    rows = visit.keeper.requests.all(who, state, first, count)
-    return as_json({"requests": [to_json(visit, row) for row in rows]})
+    rows: list[Row] = []
+    while len(rows) < count:
+        page = visit.keeper.requests.all(who, state, first, count)
+        rows += [row for row in page if _may_see(visit, row)]
+        if len(page) < count:
+            break
+        first = page[-1]["number"] + 1
+    return as_json({"requests": [to_json(visit, row) for row in rows[:count]]})
 
 
 def request(visit: Visit) -> Reply:
     """Return one request, with what was decided."""
-    row = visit.keeper.requests.get(_number(visit))
-    if row["who"] != visit.by.who and not _sees_all(visit):
-        raise not_there()
-    return _shown(visit, row)
+    return _shown(visit, visit.keeper.requests.get(_seen(visit)))
 
 
 def vote(visit: Visit) -> Reply:
     """Decide a request; never one's own."""
     body = visit.read(messages.Vote)
-    row = visit.keeper.requests.vote(_number(visit), visit.by.who, body.decision, body.comment)
+    row = visit.keeper.requests.vote(_seen(visit), visit.by.who, body.decision, body.comment)
     return _shown(visit, row)
 
 
 def withdraw(visit: Visit) -> Reply:
     """Take back a request of one's own."""
-    return _shown(visit, visit.keeper.requests.withdraw(_number(visit), visit.by.who))
+    return _shown(visit, visit.keeper.requests.withdraw(_seen(visit), visit.by.who))
 
 
 def _sees_all(visit: Visit) -> bool:
     return visit.may_decide or visit.may_audit
+
+
+def _may_see(visit: Visit, row: Row) -> bool:
+    """Tell whether a token knows of all tables that a request asks about.
+
+    Of those that were sent before this was written down, it is not known.
+    """
+    names = visit.by.token.tables
+    if names is None:
+        return True
+    asked, seen = json.loads(row["explanation"]).get(_TABLES), None
+    if asked is not None:
+        seen = visible(visit.generation.catalog, names)
+    return seen is not None and all(seen.table(name) is not None for name in asked)
+
+
+def _seen(visit: Visit) -> int:
+    """Return the number of the request that is meant, where the token may know of it."""
+    row = visit.keeper.requests.get(_number(visit))
+    is_ones = row["who"] == visit.by.who or _sees_all(visit)
+    if not (is_ones and _may_see(visit, row)):
+        raise not_there()
+    return int(row["number"])
 
 
 def _number(visit: Visit) -> int:
@@ -304,6 +333,8 @@ def _shown(
 def to_json(visit: Visit, row: Row) -> dict[str, Any]:
     """Return a request; before it is decided, everybody sees their own vote alone."""
     votes = visit.keeper.requests.votes(row["number"])
+    explanation = json.loads(row["explanation"])
+    explanation.pop(_TABLES, None)
     if row["state"] in ("sent", "voted", "withdrawn", "expired"):
         votes = [vote for vote in votes if vote["who"] == visit.by.who]
     return {
@@ -313,7 +344,7 @@ def to_json(visit: Visit, row: Row) -> dict[str, Any]:
         "people": row["people"],
         "price_nanos": row["price"],
         "delta_attos": row["delta"],
-        "explanation": json.loads(row["explanation"]),
+        "explanation": explanation,
         "comment": row["comment"],
         "generation": row["generation"],
         "approvers": row["approvers"],

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sordino.channel.frames import Reply
 from sordino.keeper import requests
 from sordino.keeper.requests import SECONDS
-from tests.keeper.study import DAY, Study, code, question, study, told
+from tests.keeper.study import COUNT, DAY, Study, code, question, study, told
 
 DEAR = question(epsilon="0.5")
 STUDY = {"server": "approve_above = 0.2"}
@@ -112,6 +112,44 @@ def test_what_no_budget_has_room_for_is_refused_and_not_sent(served: Study, pric
     assert told(reply)["arguments"][1:] == ["epsilon 2.9", "epsilon 2.9 or less would fit"]
     assert code(served.send("ask", capped, body)) == "token_spent"
     assert told(served.send("requests", ann))["requests"] == []
+
+
+def test_a_token_for_some_tables_sees_and_decides_requests_about_these_alone(
+    served: Study,
+) -> None:
+    ann, pia = served.person("ann", "analyst"), served.person("pia", "approver")
+    staff = {"question": question("SELECT COUNT(*) AS n FROM staff", epsilon="0.5")}
+    limited = served.token("ann", ("price", "ask"), tables=["STAFF"])
+    limited_too = served.token("pia", ("decide",), tables=["staff"])
+    assert served.send("petition", ann, {"question": DEAR}).status == 201
+    assert served.send("petition", limited, staff).status == 201
+    for token in (limited, limited_too):
+        listed = told(served.send("requests", token))["requests"]
+        assert [one["number"] for one in listed] == [2]
+        assert served.send("request", token, path={"request": "2"}).status == 200
+        hidden = served.send("request", token, path={"request": "1"})
+        assert hidden.body == served.send("request", token, path={"request": "99"}).body
+    vote = {"decision": "approve"}
+    for number, status in (("1", 404), ("2", 200)):
+        path = {"request": number}
+        assert served.send("vote", limited_too, vote, path=path).status == status
+    assert served.send("withdraw", limited, path={"request": "1"}).status == 404
+    assert [one["state"] for one in told(served.send("requests", ann))["requests"]] == [
+        "sent",
+        "approved",
+    ]
+    assert served.send("vote", pia, vote, path={"request": "1"}).status == 200
+
+
+def test_a_page_of_requests_is_full_whatever_a_token_may_not_see(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    limited = served.token("ann", ("price", "ask"), tables=["staff"])
+    staff = "SELECT COUNT(*) AS n FROM staff"
+    for number in range(6):
+        asked = question(staff if number % 3 == 2 else COUNT, epsilon=f"0.{30 + number}")
+        assert served.send("petition", ann, {"question": asked}).status == 201
+    listed = told(served.send("requests", limited, query={"count": "2"}))["requests"]
+    assert [one["number"] for one in listed] == [3, 6]
 
 
 def test_nobody_fills_the_list_of_who_decides(
