@@ -10,9 +10,11 @@ import os
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,8 @@ from hypothesis import strategies as st
 import sordino as so
 from sordino.catalog.csv.files import TEXT, iso_times, read_blocks, read_header
 from sordino.catalog.model import Catalog, Column, CsvFile, ForeignKey, Table
+from sordino.catalog.toml import read_catalog
+from sordino.engine.duckdb import connection
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import CatalogError
 from sordino.query.types import Type
@@ -340,3 +344,44 @@ def test_what_is_missing_is_told_from_what_cannot_be_read(tmp_path: Path) -> Non
     assert a.present.tolist() == [True, True, False, True, True]
     assert a.unreadable.tolist() == [False, True, False, False, False]
     assert b.present.tolist() == [True, True, True, False, True]
+
+
+@pytest.mark.parametrize("other", ["csv", "parquet"])
+def test_who_reads_something_else_does_not_wait_until_a_csv_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """Prices that need the values of a public table would tell how long the private one is."""
+    (tmp_path / "visits.csv").write_text("\n".join(lines_of()))
+    cities = pa.table({"name": ["Bonn", "Ulm"]})
+    if other == "csv":
+        (tmp_path / "cities.csv").write_text("name\nBonn\nUlm\n")
+    else:
+        pq.write_table(cities, tmp_path / "cities.parquet")
+    public = f'[tables.cities]\n{other} = "cities.{other}"\npublic = true\n'
+    columns = '[tables.cities.columns]\nname = "text"\n'
+    (tmp_path / "sordino.toml").write_text(CATALOG.format(options="") + public + columns)
+    begun, let_go, inner = Event(), Event(), connection.read_typed
+
+    def slow(held: Any, file: CsvFile, *rest: Any) -> Any:
+        if file.path.name == "visits.csv":
+            begun.set()
+            assert let_go.wait(60)
+        return inner(held, file, *rest)
+
+    monkeypatch.setattr(connection, "read_typed", slow)
+    engine = DuckdbEngine(read_catalog(tmp_path / "sordino.toml"))
+    values: list[Any] = []
+    reading = Thread(target=engine.read, args=(["visits"],))
+    asking = Thread(target=lambda: values.append(engine.public_values("cities", "name")))
+    reading.start()
+    try:
+        assert begun.wait(60)
+        asking.start()
+        asking.join(60)
+        assert values == [("Bonn", "Ulm")]
+        assert reading.is_alive()
+    finally:
+        let_go.set()
+        reading.join(60)
+    assert engine.database.is_loaded("t0")
+    engine.close()

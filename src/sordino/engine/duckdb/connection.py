@@ -157,6 +157,7 @@ class Database:
         self._broken = frozenset[str]()
         self._lock = Lock()
         self._watching = Lock()
+        self._loading = {name: Lock() for name in sources.loaded}
         self._process = os.getpid()
         self.is_broken = False
         self._served = 0
@@ -292,13 +293,18 @@ class Database:
     def load(self, name: str) -> None:
         """Read the rows of what is kept in memory under a name, once.
 
-        Raises Malformed or CatalogError, and is as it was before.
+        Raises Malformed or CatalogError, and is as it was before. Who reads something else
+        meanwhile does not wait for it: that would tell how many rows there are.
         """
         if name not in self._unloaded:
             return
-        with WORK.passing(), self._watching, self._lock:
-            if name in self._unloaded:
-                self._put(name, self._read(name, *self._sources.loaded[name]))
+        with WORK.passing(), self._loading[name]:
+            if name not in self._unloaded:
+                return
+            with self._lent(watched=False) as connection:
+                frame = self._read(connection, name, *self._sources.loaded[name])
+            with self._watching, self._lock:
+                self._put(name, frame)
                 self._unloaded.remove(name)
 
     def is_loaded(self, name: str) -> bool:
@@ -309,11 +315,13 @@ class Database:
         """Return how the rows under a name are read into memory, or None if they are not."""
         return self._sources.loaded.get(name)
 
-    def _read(self, name: str, rows: CsvRows, typed: str) -> Any:
+    def _read(
+        self, connection: duckdb.DuckDBPyConnection, name: str, rows: CsvRows, typed: str
+    ) -> Any:
         import pyarrow as pa  # only where there is a CSV file
 
         blocks = (
-            block for file in rows.files for block in read_typed(self._watched, file, rows, typed)
+            block for file in rows.files for block in read_typed(connection, file, rows, typed)
         )
         return pa.concat_tables([self._frames[name], *(table for _, table in blocks)])
 
