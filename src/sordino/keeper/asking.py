@@ -313,6 +313,9 @@ def _earlier(visit: Visit, key: str) -> Row | None:
     row = visit.keeper.state.row(
         "SELECT * FROM questions WHERE who = ? AND key = ?", visit.by.who, key
     )
+    if row is not None and _is_forgotten(visit.session, row):
+        _forget(visit.keeper.state, row, None)
+        return None
     if row is not None and row["body"] != _digest(visit.request.body):
         raise Refusal(
             "key_reused",
@@ -321,6 +324,22 @@ def _earlier(visit: Visit, key: str) -> Row | None:
             hint="use a new key for each question",
         )
     return row
+
+
+def _is_forgotten(session: Session, question: Row) -> bool:
+    """Tell whether the ledger knows nothing of a question, as after an older copy was put back.
+
+    Then the number of its charge is that of another one by now, or will be.
+    """
+    people, ledger = question["people"], session.ledger
+    with ledger.store.read() as pages:
+        last = ledger.chain.last(pages, people) if people in pages.spaces() else None
+        number = 0 if last is None else last.number
+        if question["state"] != "answered":
+            return bool(question["before"] > number)
+        charge = pages.entry(people, question["charge"]) if number else None
+    stated = question["who"], question["asked"]
+    return charge is None or charge.kind != "charge" or (charge.who, charge.plan) != stated
 
 
 def _settled(visit: Visit, key: str) -> Row | None:

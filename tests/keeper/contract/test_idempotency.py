@@ -231,3 +231,54 @@ def test_a_key_without_a_charge_does_not_make_an_old_quote_good(
     expired(served)
     assert code(served.send("ask", ann, body, key="one")) == "quote_expired"
     assert served.charges == []
+
+
+def put_back(served: Study, work: Callable[[], None]) -> None:
+    """Do something, and put back the ledger that there was before, but not the keeper's file."""
+    served.close()
+    kept = {path: path.read_bytes() for path in served.folder.glob("sordino.ledger*")}
+    served.open()
+    work()
+    served.close()
+    for path in served.folder.glob("sordino.ledger*"):
+        path.unlink()
+    for path, content in kept.items():
+        path.write_bytes(content)
+    served.open()
+
+
+def test_a_key_stands_for_no_other_question_after_an_older_ledger_was_put_back(
+    served: Study,
+) -> None:
+    ann = served.person("ann", "analyst")
+    capped = served.token("ann", ["ask"], cap=10**9)
+    served.ask(ann)
+    replies: list[Any] = []
+    put_back(served, lambda: replies.append(told(served.ask(ann, key="one", epsilon="0.2"))))
+    other = told(served.ask(ann, epsilon="0.3"))
+    assert other["place"] == replies[0]["place"]  # which is another one's by now
+    again = told(served.ask(capped, key="one", epsilon="0.2"))
+    assert (again["price"], again["again"]) == ("epsilon 0.2", False)
+    assert told(served.ask(capped, key="one", epsilon="0.2"))["receipt"] == again["receipt"]
+    assert told(served.send("me", capped))["spent_nanos"] == 200_000_000
+    assert len(served.charges) == 3
+
+
+def test_a_key_that_was_not_answered_is_free_after_an_older_ledger_was_put_back(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = served.person("ann", "analyst")
+    capped = served.token("ann", ["ask"], cap=10**9)
+    served.ask(ann)
+
+    def die() -> None:
+        served.ask(ann, epsilon="0.3")
+        with monkeypatch.context() as broken:
+            broken.setattr(Ledger, "record", raising(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                served.ask(ann, key="one", epsilon="0.2")
+
+    put_back(served, die)
+    assert told(served.ask(capped, key="one", epsilon="0.2"))["price"] == "epsilon 0.2"
+    assert told(served.send("me", capped))["spent_nanos"] == 200_000_000
+    assert len(served.charges) == 2
