@@ -229,8 +229,11 @@ def show_listed(
         return
     table = table_with(gap=2)
     several = len({entry.people for entry, _ in told}) > 1
-    titles = ("number", "when", "who", "what", "left")
-    for title in ("people", *titles) if several else titles:
+    titles = ["number", "when", "who", "what"]
+    is_left_told = any(entry.cap >= 0 for entry, _ in told)
+    if is_left_told:
+        titles.append("left")
+    for title in ["people", *titles] if several else titles:
         whole = title in ("number", "when")
         side: Literal["left", "right"] = "right" if title == "number" else "left"
         table.add_column(title, justify=side, overflow="fold", no_wrap=whole)
@@ -245,8 +248,9 @@ def show_listed(
                 in_words(entry, currency) + _quoted(question, entry, console),
                 "" if entry.kind == "charge" else "dim",
             ),
-            Text(str(left) if entry.kind != "answer" and entry.cap >= 0 else ""),
         ]
+        if is_left_told:
+            cells.append(Text("" if entry.kind == "answer" or entry.cap < 0 else str(left)))
         table.add_row(*([Text(entry.people)] if several else []), *cells)
     console.print(table)
 

@@ -135,9 +135,14 @@ def dismiss(visit: Visit) -> Reply:
     """Let somebody use the server no more."""
     name = visit.request.path.get("name", "")
     if visit.keeper.people.get(name) is None:
-        raise not_there()
+        raise _nobody(name)
     visit.keeper.people.end(name, by=visit.by.who)
     return as_json({"name": name})
+
+
+def _nobody(name: str) -> Refusal:
+    """Say to an owner, who may see who there is, that there is nobody of a name."""
+    return Refusal("not_there", 404, f"there is nobody called {name!r} here")
 
 
 def password(visit: Visit) -> Reply:
@@ -219,7 +224,7 @@ def token(visit: Visit) -> Reply:
     if not _is_owner(caller) and (who != caller.who or not _may_make(caller, body)):
         raise forbidden()
     if row is None:
-        raise not_there()
+        raise _nobody(who)
     most = scopes_of(row["roles"].split())
     if not _is_owner(caller):
         most &= caller.token.scopes

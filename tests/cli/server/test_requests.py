@@ -77,7 +77,9 @@ def test_a_dear_question_is_sent_shown_voted_on_and_listed(run: Run) -> None:
     assert (done.exit_code, "approve, deny, return" in done.stderr) == (2, True)
     voted = run("owner", "request", "vote", number, "deny", "--comment", "ask within 5%")
     assert said(voted) == f"request {number} is denied\n"
-    assert "deny ask within 5%" in said(run("alice", "request", "show", number))
+    shown = said(run("alice", "request", "show", number))
+    assert "deny ask within 5%" in shown
+    assert f"{number} of alice, denied\n" in shown
     denied = made(run("alice", "request", "list", "--only", "denied", "--json"))
     assert int(number) in [one["number"] for one in denied]
     listed = said(run("owner", "request", "list"))

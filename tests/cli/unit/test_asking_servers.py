@@ -86,6 +86,7 @@ def test_a_question_is_explained_asked_and_found_again(run: Run) -> None:
     listed = run("history", *HERE)
     assert "charge of epsilon 1" in listed.stdout
     assert "answer to 2: SELECT ward" in listed.stdout
+    assert listed.stdout.split("\n")[0].split() == ["number", "when", "who", "what"]
     charge, answer = json.loads(run("history", *HERE, "--json", "--last", "2").stdout)
     assert (charge["kind"], answer["kind"]) == ("charge", "answer")
 

@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -171,11 +172,12 @@ def test_what_the_budget_has_no_room_for_is_refused_before_a_place_and_before_fi
     assert served.time.now == began
 
 
-@pytest.mark.parametrize("waited", [0.0, 1.2, 2.4])
+@pytest.mark.parametrize("waited", [0, 1200, 2400])
 def test_waiting_for_a_place_leaves_less_time_to_compute(
-    served: Study, monkeypatch: pytest.MonkeyPatch, waited: float
+    served: Study, monkeypatch: pytest.MonkeyPatch, waited: int
 ) -> None:
     ann, began = served.person("ann", "analyst"), served.time.now
+    served.keeper.slots.set(Fraction(1000), 3)
     late(served, monkeypatch, waited)
     run, stated = DuckdbEngine.run, []
 
@@ -185,8 +187,8 @@ def test_waiting_for_a_place_leaves_less_time_to_compute(
 
     monkeypatch.setattr(DuckdbEngine, "run", noted)
     assert served.ask(ann).status == 200
-    assert 0 < stated[0] <= 2.5 - waited + 1e-6  # half a slot before the deadline of three
-    assert served.time.now == began + 1 + int(waited)
+    assert 0 < stated[0] <= 2500 - waited  # half a slot before the deadline of three
+    assert served.time.now == began + 1000 * (1 + waited // 1000)
 
 
 def test_who_gets_a_place_when_no_time_is_left_is_charged_nothing(

@@ -179,7 +179,12 @@ def test_the_owner_makes_tokens_within_the_roles_of_others(served: Study) -> Non
     olga = served.person("olga", "owner")
     served.person("ann", "analyst")
     assert served.send("token", olga, {"name": "ann", "scopes": ["own"]}).status == 403
-    assert served.send("token", olga, {"name": "nobody"}).status == 404
+    for reply in (
+        served.send("token", olga, {"name": "nobody"}),
+        served.send("dismiss", olga, path={"name": "nobody"}),
+    ):
+        assert (reply.status, code(reply)) == (404, "not_there")
+        assert told(reply)["detail"] == "there is nobody called 'nobody' here"
     made = secret(served, olga, name="ann", cap="0.25", fresh=True)
     assert told(served.send("me", made))["cap_nanos"] == 250_000_000
 

@@ -132,9 +132,11 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 
 def _facts(one: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what there is to say of a request beside what its answer would cost."""
-    needed = "1 vote" if one["approvers"] == 1 else f"{one['approvers']} votes"
+    state = one["state"]
+    if state in ("sent", "voted"):
+        state += "; needs " + ("1 vote" if one["approvers"] == 1 else f"{one['approvers']} votes")
     facts = [
-        ("request", f"{one['number']} of {one['who']}, {one['state']}; needs {needed}"),
+        ("request", f"{one['number']} of {one['who']}, {state}"),
         ("good until", day(one["expires"])),
         ("question", " ".join(one["question"]["sql"].split())),
     ]
