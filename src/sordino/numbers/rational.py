@@ -214,6 +214,18 @@ def _limit(number: Exact) -> str:
     return "a number of at most 154 digits"
 
 
+def readable(share: Fraction) -> Fraction:
+    """Return a share of 1 that has few enough bits to be read: itself, or what is a bit less.
+
+    >>> readable(Fraction(1, 3)), readable(Fraction(1, 3) ** 400)
+    (Fraction(1, 3), Fraction(0, 1))
+    """
+    if not _is_long(share):
+        return share
+    steps = 1 << (LARGEST_BITS - 1)
+    return Fraction(math.floor(share * steps), steps)
+
+
 def _finite(value: object) -> Exact | None:
     """Return the exact number a value stands for, or None if it stands for none."""
     if is_integer(value):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sordino.numbers.balls import Ball, ball, round_up
-from sordino.numbers.rational import reading, up_as_printed
+from sordino.numbers.rational import readable, reading, up_as_printed
 from sordino.privacy.bounded_range import BoundedRange
 from sordino.privacy.concentrated import Concentrated, delta_from_rho, epsilon_from_renyi
 from sordino.privacy.discrete_gaussian import DiscreteGaussian
@@ -104,7 +104,8 @@ def by_sums(parts: Parts, *, delta: Fraction) -> float:
             return math.inf
     total = Fraction(0)
     for leaf, times, failure in least:
-        each = reading(leaf.epsilon(delta=share if failure is None else failure))
+        own = readable(share if failure is None else failure)
+        each = reading(leaf.epsilon(delta=own))
         if not isinstance(each, Fraction):
             return math.inf
         total += times * each
@@ -180,7 +181,7 @@ def set_aside(parts: Parts, *, delta: Fraction) -> float:
     if failures.room(delta) <= 0:
         return math.inf
     left = Fraction(round_down(lambda: failures.left(delta))) if failures.counts else delta
-    least = reading(rest.epsilon(delta=left)) if left > 0 else math.inf
+    least = reading(rest.epsilon(delta=readable(left))) if left > 0 else math.inf
     return up_as_printed(bound + least) if isinstance(least, Fraction) else math.inf
 
 

@@ -162,6 +162,9 @@ class Grids:
             return grid.tilted(self._aim.normal_tilt(grid.cumulants.deviation(0.0) ** 2))
         tilt = best_tilt(grid.cumulants, self._aim)
         if self._aim.delta is None:
+            # At a tilt that says nothing any grid is fine enough: a coarse one must not lead there.
+            wide = max(grid.cumulants.deviation(0.0), grid.cumulants.longest)
+            tilt = max(tilt, 1 / wide)
             cost = self._aim.cost(grid.cumulants.total(tilt), tilt)
             self._tail = self._aim.tail(self.uses, cost)
             return self.above(grid.step, tilt=tilt)  # grids are compared that end at one place
@@ -308,9 +311,10 @@ class _Steps:
         return step / math.ceil(step / _COARSEST)
 
     def finer(self, step: float, times: int) -> float:
-        if not self._measure:
+        pieces = round(self._measure / step)
+        if not pieces:  # nothing to be met, or a step so wide that the atoms are not
             return step / times
-        return self._measure / (round(self._measure / step) * times)
+        return self._measure / (pieces * times)
 
 
 def _square(leaf: Leaf, wide: float, *, quick: bool) -> float:

@@ -18,13 +18,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from sordino.numbers.balls import Ball, ball, round_up
+from sordino.numbers.balls import SMALLEST, Ball, ball, round_up
 from sordino.numbers.normal import hockey_stick
 from sordino.numbers.rational import (
     Number,
     down,
     nonnegative,
     probability,
+    readable,
     reading,
     up,
     up_as_printed,
@@ -224,7 +225,7 @@ def _gaussian_delta(whole: ContinuousGaussian, epsilon: Fraction, lower: bool) -
 
 
 def _gaussian_epsilon(whole: ContinuousGaussian, target: Fraction, lower: bool) -> float:
-    found = whole.epsilon(delta=target)
+    found = whole.epsilon(delta=readable(target))
     if not lower:
         return found
     for share in (1e-12, 1e-9, 1e-6):
@@ -237,7 +238,7 @@ def _gaussian_epsilon(whole: ContinuousGaussian, target: Fraction, lower: bool) 
 def _epsilon_at(rest: Sequence[Part], aim: Aim, reverse: bool, lower: bool) -> float:
     if len(rest) == 1 and rest[0][1] == 1 and aim.delta is not None:
         leaf = rest[0][0]
-        upper = leaf.epsilon(delta=Fraction(aim.delta))
+        upper = leaf.epsilon(delta=readable(Fraction(aim.delta)))
         return min(_single_below(leaf, aim.delta, reverse), upper) if lower else upper
     if _uses(rest) > _MOST_USES:
         return 0.0 if lower else math.inf
@@ -486,15 +487,32 @@ def _delta_at(
     if epsilon >= grid.top:  # nothing but unbounded losses is beyond
         found = unbounded(grid.masses, grid.times)
         return found * (1 - 1e-12) if lower else min(found * _margin(_uses(rest)), 1.0)
-    composed = convolve(tilted(grid.masses, grid.times, grid.cumulants, tilt=grid.tilt))
+    total, error, scale, composed = _gain_at(grid, epsilon)
+    if lower:
+        found = max(_low_delta(composed, total, error, scale), composed.infinity * (1 - 1e-12))
+        return min(found, 1.0) if found > _SMALLEST_SCALE else 0.0
+    found = _high_delta(composed, total, error, scale, _uses(rest))
+    # Where doubles run out of digits each of up to four roundings takes off half of the least one.
+    return min(found + 4 * SMALLEST, 1.0)
+
+
+def _gain_at(grid: Grid, epsilon: float) -> tuple[float, float, float, Composed | Band]:
+    """Return the gain at an epsilon, its error and the scale of both, and what they are from."""
+    whole = tilted(grid.masses, grid.times, grid.cumulants, tilt=grid.tilt)
+    few = band(whole)
+    place = math.ceil(epsilon / whole.step) - whole.first
+    if few is not None and 0 <= place < few.size:
+        start = (whole.first + place) * whole.step
+        back = max(start - epsilon, 0.0)
+        gain = max(few.gain(place), 0.0) - max(few.slope(place), 0.0) * math.expm1(-back)
+        error = few.error * math.exp(min(few.tilt * back, _LARGEST_LOG))
+        return gain, error, _scale(few, start), few
+    composed = convolve(whole)
     ahead = composed.losses - epsilon
     use = ahead > 0
-    gain = composed.mass[use] * np.exp(-composed.tilt * ahead[use]) * -np.expm1(-ahead[use])
-    total, scale = float(gain.sum()), _scale(composed, epsilon)
-    if lower:
-        least = composed.infinity * (1 - 1e-12)
-        return min(max(_low_delta(composed, total, composed.error, scale), least), 1.0)
-    return min(_high_delta(composed, total, composed.error, scale, _uses(rest)), 1.0)
+    weights = np.exp(-composed.tilt * ahead[use]) * -np.expm1(-ahead[use])
+    gain = float((composed.mass[use] * weights).sum())
+    return gain, composed.error, _scale(composed, epsilon), composed
 
 
 def _single_delta(leaf: Leaf, exact: Fraction, epsilon: float, reverse: bool, lower: bool) -> float:

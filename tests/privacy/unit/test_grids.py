@@ -19,3 +19,12 @@ def test_an_order_is_enough_only_with_what_the_profiles_of_all_uses_are_off_by()
     assert off > 1e-5 * cost
     assert not grid.is_enough(replace(aim, floor=cost + off))
     assert grid.is_enough(replace(aim, floor=cost + 4 * off))
+
+
+def test_a_grid_too_wide_for_its_atoms_is_refined_until_it_meets_them() -> None:
+    grids = Grids([(Pure(epsilon=Fraction(1, 8)), 10)], Aim(delta=1e-9), reverse=False)
+    assert grids.finer(1 / 8, 3) == 1 / 24
+    step = 8.0  # doubled until a window of rare large losses had few enough points
+    while step > 1 / 8:
+        assert grids.finer(step, 2) == step / 2
+        step /= 2

@@ -158,3 +158,26 @@ def test_a_table_is_a_list() -> None:
         losses.pmfs("0.5", [1])  # type: ignore[arg-type]  # on purpose
     with pytest.raises(TypeError, match="q must be a list of probabilities, got int"):
         losses.pmfs([1], 1)  # type: ignore[arg-type]  # on purpose
+
+
+TOLD = losses.approximate(epsilon=TENTH, delta=Fraction(1, 10**150))
+WIDE = losses.subsampled(losses.gaussian(sigma=Fraction(1, 50)), rate=TENTH)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.pure(epsilon=TENTH),
+        losses.laplace(epsilon=TENTH),
+        losses.gaussian(sigma=2) + TOLD,
+        2 * WIDE,
+        WIDE + TOLD,
+    ],
+    ids=["response", "laplace", "beside failures", "even shares", "shares beside failures"],
+)
+@pytest.mark.parametrize("delta", [Fraction(2, 10**150), 1.626e-149, 1e-140])
+def test_the_least_deltas_there_are_have_an_epsilon(loss: Loss, delta: Number) -> None:
+    bracket = loss.pld().epsilon(delta=delta)
+    least = loss.epsilon(delta=delta)
+    assert 0 < bracket.lower <= min(least, bracket.upper)
+    assert loss.delta(epsilon=0.01) > delta

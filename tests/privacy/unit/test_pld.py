@@ -291,3 +291,31 @@ def test_losses_that_are_zero_or_unbounded_compose() -> None:
     mixed = telling + losses.pure(epsilon=1)
     assert mixed.epsilon(delta=0.1001) <= 1
     assert mixed.epsilon(delta=0.0999) == math.inf
+
+
+@pytest.mark.parametrize("uses", [1000, 1500, 2000, 10_000])
+def test_a_delta_below_all_doubles_is_not_zero(uses: int) -> None:
+    """All losses are at their largest, and only then is the sum above all but one of them."""
+    whole = pld((ContinuousLaplace(epsilon=Fraction(1)), uses))
+    truth = -uses * math.log(2)  # of the logarithm, less about 0.46
+    before = 0.0
+    for short in (0.5, 1, 2):
+        bracket = whole.delta(epsilon=uses - short)
+        assert max(before, math.exp(truth - 1)) <= bracket.upper <= 1e-200
+        assert bracket.lower <= math.exp(truth) * uses**2
+        assert bracket.upper > 0
+        before = bracket.upper
+
+
+def test_a_delta_of_many_samples_agrees_with_its_epsilon() -> None:
+    """No moment of the first, coarse grid says anything, so it must not choose the tilt."""
+
+    def sampled(rate: str, sigma: str) -> PoissonSubsampled:
+        return PoissonSubsampled(base=gaussian(sigma), rate=Fraction(rate))
+
+    whole = pld((sampled("0.01191", "6.199"), 1031624), (sampled("0.007726", "1.644"), 5703873))
+    epsilon = whole.epsilon(delta=1.49e-9)
+    assert epsilon.upper < 1.001 * epsilon.lower
+    bracket = whole.delta(epsilon=epsilon.upper)
+    assert 1.3e-9 < bracket.lower <= 1.49e-9
+    assert bracket.upper <= 1.5e-9
