@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import sordino as so
-from sordino.engine.compile.dialect import DUCKDB
 from sordino.engine.compile.statement import compile_bounded
+from sordino.engine.duckdb.dialect import DUCKDB
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.plan.plan import (
     Bounded,

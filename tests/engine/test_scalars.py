@@ -11,7 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from sordino.engine.compile.dialect import DUCKDB, Scope, Writer, select
+from sordino.engine.compile.dialect import Scope, Writer, select
+from sordino.engine.duckdb.dialect import DUCKDB
 from sordino.query.operations import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type

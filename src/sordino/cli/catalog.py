@@ -73,7 +73,7 @@ def write_draft(request: DraftRequest) -> None:
 
     from sordino.catalog.draft import draft
     from sordino.cli.terminal import console_for
-    from sordino.engine.duckdb.attached import READER
+    from sordino.engine.reading import READER
     from sordino.plan.words import several
 
     output, units = request.output, request.unit or []
@@ -187,7 +187,7 @@ def _findings(path: Path) -> tuple[Catalog | None, list[Finding]]:
     """Return the catalog if there is nothing wrong with what is declared, and what there is."""
     from sordino.catalog.doctor import check, sources_of  # this and the following load pyarrow
     from sordino.catalog.toml import read_all
-    from sordino.engine.duckdb.attached import READER
+    from sordino.engine.reading import READER
 
     try:
         reading = read_all(path)
@@ -209,9 +209,9 @@ def _mistake(path: Path, said: str) -> Finding:
 
 def _open(catalog: Catalog) -> None:
     """Open the sources as a question does, which reads no rows and refuses what cannot be asked."""
-    from sordino.engine.duckdb.engine import DuckdbEngine  # the engine takes a while to load
+    from sordino.engine.opening import open_engine  # the engine takes a while to load
 
-    DuckdbEngine(catalog).close()
+    open_engine(catalog).close()
 
 
 def _is_wrong(found: Iterable[Finding]) -> bool:

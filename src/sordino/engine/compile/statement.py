@@ -14,7 +14,6 @@ from typing import assert_never
 
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.dialect import (
-    DUCKDB,
     Bound,
     Dialect,
     Scope,
@@ -22,8 +21,10 @@ from sordino.engine.compile.dialect import (
     Writer,
     inner,
     select,
+    short_text,
 )
 from sordino.engine.compile.rows import (
+    Base,
     Groups,
     Reader,
     Relation,
@@ -37,7 +38,6 @@ from sordino.engine.compile.rows import (
     weight,
     whole_steps,
 )
-from sordino.engine.duckdb.columns import Base, short_text
 from sordino.plan.plan import (
     Bounded,
     Cells,
@@ -121,21 +121,29 @@ def _value(scope: Scope, key: Key) -> str:
     if key.bins is None:
         return scope.scalar(key.scalar).text
     writer, bins = scope.writer, key.bins
-    value = scope.once(scope.real(scope.scalar(key.scalar))).text
+    value = scope.once(scope.real(scope.scalar(key.scalar)))
     low, high, count = float(bins.range.low), float(bins.range.high), float(bins.count)
     first, last = writer.value(low, Type.REAL), writer.value(high, Type.REAL)
-    inside, start, width = value, first, high - low
+    inside, start, width = value, low, high - low
     if math.isinf(width * count):  # all of it smaller by a power of two, which changes no bin
         shrink = 2.0 ** -(2 + bins.count.bit_length())
-        inside = f"({value} * {writer.value(shrink, Type.REAL)})"
-        start, width = writer.value(low * shrink, Type.REAL), high * shrink - low * shrink
-    many, whole = writer.value(count, Type.REAL), writer.value(width, Type.REAL)
-    place = writer.as_type(f"floor(({inside} - {start}) * {many} / {whole})", Type.INTEGER)
-    tested = writer.dialect.opaque.format(value)  # whatever a file says of its values
+        smaller = scope.arithmetic("mul", value, _real(writer, shrink))
+        inside = Term(smaller, Type.REAL)
+        start, width = low * shrink, high * shrink - low * shrink
+    from_start = Term(scope.arithmetic("sub", inside, _real(writer, start)), Type.REAL)
+    times = Term(scope.arithmetic("mul", from_start, _real(writer, count)), Type.REAL)
+    bins_passed = Term(scope.arithmetic("div", times, _real(writer, width)), Type.REAL)
+    floor = Term(scope.function("floor", bins_passed.text), Type.REAL)
+    place = scope.convert(floor, Type.INTEGER)
+    tested = writer.dialect.opaque.format(value.text)  # whatever a file says of its values
     return (
         f"CASE WHEN {tested} BETWEEN {first} AND {last} "
         f"THEN LEAST({place}, {writer.value(bins.count - 1, Type.INTEGER)}) END"
     )
+
+
+def _real(writer: Writer, value: float) -> Term:
+    return Term(writer.value(value, Type.REAL), Type.REAL)
 
 
 def _test(writer: Writer, key: Key, column: str) -> str:
@@ -199,7 +207,7 @@ def _bucket(scope: Scope, ranks: Ranks) -> str:
         place = writer.dialect.whole_division.format(place, writer.integer(ranks.width))
     if ranks.buckets > 2**16:
         return place
-    return writer.cast(place, writer.dialect.place)  # a small type groups in half the time
+    return writer.narrowed(place, writer.dialect.place)  # a small type groups in half the time
 
 
 # Parts. ------------------------------------------------------------------------------------------
@@ -273,7 +281,8 @@ class PartMaker:
         w = weight(self.writer, weights, self.bounded.shares, steps)
         keys = self.rows.keys if weights.by_group else ()
         units = inner(select(["u", *keys, f"{w} AS w"], weights.step))
-        on = " AND ".join(["r.u = a.u", *(f"r.{k} IS NOT DISTINCT FROM a.{k}" for k in keys)])
+        same = self.writer.dialect.same.format
+        on = " AND ".join(["r.u = a.u", *(same(f"r.{k}", f"a.{k}") for k in keys)])
         return inner(select(["r.*", "a.w"], f"{self.rows.step} AS r JOIN {units} AS a ON {on}"))
 
     def _alone(self, statistic: Statistic) -> str:
@@ -421,7 +430,7 @@ def compile_bounded(
     *,
     salt: int,
     bases: Mapping[str, Base],
-    dialect: Dialect = DUCKDB,
+    dialect: Dialect,
 ) -> Statement:
     """Return the statement that computes all parts of a bounded question on one snapshot."""
     writer = Writer(dialect)
@@ -494,6 +503,16 @@ def _wide(part: Part) -> frozenset[str]:
     return frozenset(f"s{place}" for place, total in enumerate(totals) if total)
 
 
+def _cell(writer: Writer, bounded: Bounded, name: str, kind: str, there: bool) -> str:
+    """Return a column of a part in the type that it has in all parts, or a missing one."""
+    if not there:
+        return writer.missing(kind)
+    if name[0] == "k":
+        held = bounded.keys[int(name[1:])].type
+        return writer.convert(name, held, held)
+    return writer.narrowed(name, kind)
+
+
 def _together(
     writer: Writer,
     bounded: Bounded,
@@ -513,7 +532,7 @@ def _together(
     for place, (part, names) in enumerate(zip(selects, columns, strict=True)):
         chosen = [f"{writer.integer(place)} AS part"] if len(selects) > 1 else []
         chosen += [
-            f"{writer.cast(name if name in names else 'NULL', types[name])} AS {name}"
+            f"{_cell(writer, bounded, name, types[name], name in names)} AS {name}"
             for name in every
         ]
         texts.append(select(chosen, inner(part)))
