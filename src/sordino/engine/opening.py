@@ -4,19 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from sordino.catalog.model import (
-    Catalog,
-    CsvFile,
-    DuckdbTable,
-    Frame,
-    ParquetFile,
-    PostgresTable,
-    Source,
-    SparkTable,
-)
+from sordino.catalog.model import Catalog, PostgresTable, Source, SparkTable
 from sordino.catalog.schemas import Reader
+from sordino.catalog.servers import SPARK_ADDRESS
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.several import Engines
 from sordino.errors import CatalogError
@@ -25,38 +17,56 @@ if TYPE_CHECKING:
     from sordino.engine.protocol import OpenEngine
 
 
-def _duckdb(catalog: Catalog, threads: int | None, memory_limit: str | None) -> OpenEngine:
+def _duckdb(catalog: Catalog, _: str, threads: int | None, memory_limit: str | None) -> OpenEngine:
     return DuckdbEngine(catalog, threads=threads, memory_limit=memory_limit)
 
 
-def _postgres(_catalog: Catalog, _threads: int | None, _memory_limit: str | None) -> OpenEngine:
-    raise CatalogError("tables in PostgreSQL cannot be asked yet; hand over files of them")
+def _postgres(catalog: Catalog, address: str, *_: object) -> OpenEngine:
+    try:
+        from sordino.engine.postgres.engine import PostgresEngine  # psycopg is an extra
+    except ImportError:
+        raise _absent("PostgreSQL", "psycopg", "postgres") from None
+    return PostgresEngine(catalog, address)
 
 
-def _spark(_catalog: Catalog, _threads: int | None, _memory_limit: str | None) -> OpenEngine:
+def _postgres_reader() -> Reader:
+    try:
+        from sordino.engine.postgres.schemas import READER  # psycopg is an extra
+    except ImportError:
+        raise _absent("PostgreSQL", "psycopg", "postgres") from None
+    return READER
+
+
+def _spark(*_: object) -> OpenEngine:
     raise CatalogError("tables that Spark reads cannot be asked yet; hand over files of them")
 
 
-_Maker = Callable[[Catalog, "int | None", "str | None"], "OpenEngine"]
+def _spark_reader() -> Reader:
+    raise CatalogError("schemas of Spark cannot be read yet; write the catalog by hand")
+
+
+def _absent(what: str, library: str, extra: str) -> CatalogError:
+    return CatalogError(
+        f"a table in {what} needs {library}, which is not installed; pip install 'sordino[{extra}]'"
+    )
+
+
+_Maker: TypeAlias = "Callable[[Catalog, str, int | None, str | None], OpenEngine]"
 _MAKERS: dict[str, _Maker] = {"DuckDB": _duckdb, "PostgreSQL": _postgres, "Spark": _spark}
-_KINDS: dict[type[Source], str] = {
-    ParquetFile: "DuckDB",
-    CsvFile: "DuckDB",
-    DuckdbTable: "DuckDB",
-    Frame: "DuckDB",
-    PostgresTable: "PostgreSQL",
-    SparkTable: "Spark",
-}
+_READERS = {"PostgreSQL": _postgres_reader, "Spark": _spark_reader}
+_SERVERS: dict[type[Source], str] = {PostgresTable: "PostgreSQL", SparkTable: "Spark"}
 
 
-def engine_of(source: Source) -> str:
-    """Return the name of the engine that reads a source."""
-    return _KINDS[type(source)]
+def engine_of(source: Source) -> tuple[str, str]:
+    """Return the name of the engine that reads a source, and the address of its server, if any."""
+    if isinstance(source, PostgresTable | SparkTable):
+        return _SERVERS[type(source)], source.address
+    return "DuckDB", ""
 
 
 def server_reader(address: str) -> Reader:
     """Return how the schemas of a server are read, by its address."""
-    raise CatalogError(f"schemas of {address!r} cannot be read yet; write the catalog by hand")
+    return _READERS["Spark" if address.startswith(SPARK_ADDRESS) else "PostgreSQL"]()
 
 
 def open_engine(
@@ -67,13 +77,14 @@ def open_engine(
     ``threads`` and ``memory_limit`` are those of the embedded one.
     """
     of = {table.name: engine_of(table.source) for table in catalog.tables}
-    names = [name for name in _MAKERS if name in of.values()] or ["DuckDB"]
-    opened: dict[str, OpenEngine] = {}
+    opened: dict[tuple[str, str], OpenEngine] = {}
     try:
-        for name in names:
-            opened[name] = _MAKERS[name](catalog, threads, memory_limit)
+        for place in dict.fromkeys(of.values()) or [("DuckDB", "")]:
+            opened[place] = _MAKERS[place[0]](catalog, place[1], threads, memory_limit)
     except BaseException:
         for engine in opened.values():
             engine.close()
         raise
-    return opened[names[0]] if len(names) == 1 else Engines(catalog, opened, of)
+    if len(opened) == 1:
+        return next(iter(opened.values()))
+    return Engines(catalog, opened, of)

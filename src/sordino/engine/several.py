@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.dialect import Bound, Dialect
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+Place: TypeAlias = "tuple[str, str]"  # the name of an engine, and the address of its server
+
+
 class Engines:
     """Several engines as one: a question goes to the one that has all of its tables.
 
@@ -29,11 +32,11 @@ class Engines:
     """
 
     def __init__(
-        self, catalog: Catalog, engines: Mapping[str, OpenEngine], of: Mapping[str, str]
+        self, catalog: Catalog, engines: Mapping[Place, OpenEngine], of: Mapping[str, Place]
     ) -> None:
         self.catalog = catalog
         self._engines = dict(engines)
-        self._of = dict(of)  # the name of the engine of each table
+        self._of = dict(of)  # where each table is
         self.bases: Mapping[str, Base] = {
             table: engine.bases[table]
             for name, engine in engines.items()
@@ -78,13 +81,13 @@ class Engines:
         return self._for(bounded).statement(bounded, salt=salt)
 
     def version(self, tables: Iterable[str]) -> str:
-        told = []
-        for name, engine in self._engines.items():
-            own = [table for table in tables if self._of[self._declared(table)] == name]
+        names, told = list(tables), []
+        for place, engine in self._engines.items():
+            own = [table for table in names if self._of[self._declared(table)] == place]
             if own:
-                told.append(f"{name} {engine.version(own)}")
+                told.append(engine.version(own))
         if len(told) == 1:  # as if there were no other engine
-            return told[0].partition(" ")[2]
+            return told[0]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
     def public_values(self, table: str, column: str) -> tuple[Value, ...]:
@@ -112,15 +115,15 @@ class Engines:
 
     def _for(self, bounded: Bounded) -> OpenEngine:
         tables = sorted(tables_read(bounded.rows, self.catalog))
-        held: dict[str, str] = {}  # one table of each engine
+        held: dict[Place, str] = {}  # one table of each engine
         for table in tables:
             held.setdefault(self._of[table], table)
         if len(held) == 1:
             return self._engines[next(iter(held))]
-        where = " and ".join(f"{table!r} in {name}" for name, table in held.items())
+        where = " and ".join(f"{table!r} in {name}" for (name, _), table in held.items())
         raise Unsupported(
             "join",
-            f"the question needs tables of different engines: {where}",
-            why="rows of one engine are never carried into another",
+            f"the question needs tables that lie in different databases: {where}",
+            why="rows of one database are never carried into another",
             hint="store them in one place, and declare them there",
         )

@@ -201,6 +201,20 @@ class Base(Protocol):
         ...
 
 
+def id_columns(catalog: Catalog, table: Table) -> frozenset[str]:
+    """Return the columns of a table that are ids: its unit, its foreign key, and what others use.
+
+    Two ids that become one would make two people one unit, so they are read by a stricter rule.
+    """
+    names = set() if table.unit is None or table.each_row else {table.unit}
+    if table.parent is not None:
+        names.add(table.parent.column)
+    for other in catalog.tables:
+        if other.parent is not None and other.parent.parent == table.name:
+            names.add(other.parent.parent_column)
+    return frozenset(names)
+
+
 @dataclass(frozen=True, slots=True)
 class Tables:
     """The tables of a catalog. With ``units``, rows of private tables carry their unit."""
@@ -403,13 +417,40 @@ def whole_steps(
             return kept_between(value, first, last, missing=not (added and low == 0))
         return clamped(writer, value, first, last)
     number = scope.real(term)
-    if exponent:
-        step = Term(writer.value(2.0**exponent, Type.REAL), Type.REAL)
-        number = Term(scope.arithmetic("div", number, step), Type.REAL)
-    value = scope.once(number).text
     ends = (writer.value(float(low), Type.REAL), writer.value(float(high), Type.REAL))
-    inside = Term(clamped(writer, value, *ends), Type.REAL)
-    return scope.convert(inside, Type.INTEGER)  # to the nearest, ties to even
+    if writer.dialect.is_strict and _is_exact(low, high, exponent):
+        inside = _within(scope, number, (low, high), exponent, ends)
+    else:
+        if exponent:
+            step = Term(writer.value(2.0**exponent, Type.REAL), Type.REAL)
+            number = Term(scope.arithmetic("div", number, step), Type.REAL)
+        inside = clamped(writer, scope.once(number).text, *ends)
+    if max(abs(low), abs(high)) <= _SAFE:
+        return writer.whole(inside)  # to the nearest, ties to even
+    return scope.convert(Term(inside, Type.REAL), Type.INTEGER)
+
+
+def _is_exact(low: int, high: int, exponent: int) -> bool:
+    """Tell whether steps are no larger than 1, and ends in steps are exact doubles as numbers."""
+    return -_PLAIN < exponent <= 0 and max(abs(low), abs(high)) <= 2**_LARGEST
+
+
+def _within(
+    scope: Scope, number: Term, ends: tuple[int, int], exponent: int, steps: tuple[str, str]
+) -> str:
+    """Return a number in steps of 2 ** exponent, clamped before it is divided.
+
+    Between the ends the quotient fits, and a step of at most 1 makes no number smaller.
+    """
+    writer, value = scope.writer, scope.once(number).text
+    low, high = (writer.value(end * 2.0**exponent, Type.REAL) for end in ends)
+    inside = value
+    if exponent:
+        inside = f"({value} / {writer.value(2.0**exponent, Type.REAL)})"
+    return (
+        f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {inside} "
+        f"WHEN {value} < {low} THEN {steps[0]} WHEN {value} > {high} THEN {steps[1]} END"
+    )
 
 
 def tables_read(rows: Rows, catalog: Catalog) -> frozenset[str]:

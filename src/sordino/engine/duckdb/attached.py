@@ -21,7 +21,7 @@ from sordino.catalog.model import Table
 from sordino.catalog.schemas import Schema, SourceColumn, arrow_schema
 from sordino.engine.compile.dialect import quoted, select
 from sordino.engine.duckdb.columns import Base, check_fit, held_of
-from sordino.engine.duckdb.forks import WORK
+from sordino.engine.forks import WORK
 from sordino.errors import CatalogError
 
 CLOSED: dict[str, Any] = {  # what every database of ours is opened with

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sordino.catalog.model import Catalog, Column, Table
+from sordino.catalog.model import Column, Table
 from sordino.catalog.values import CONVERSIONS
 from sordino.engine.compile.dialect import Writer, known_time, longer, quoted, short_text
 from sordino.engine.duckdb.dialect import DUCKDB
@@ -74,7 +74,7 @@ _LONGEST_MOMENT = len("2024-05-01 12:30:00.123456+00:00")
 class Base:
     """Where a table is read from, and which type each declared column has there.
 
-    ``ids`` are the columns that say whose a row is, or lead there; see ``id_columns``.
+    ``ids`` are the columns that say whose a row is, or lead there; see ``compile.rows.id_columns``.
     """
 
     source: str  # SQL that stands after FROM; made by us
@@ -94,20 +94,6 @@ class Base:
 def view_name(place: int) -> str:
     """Return the name under which a connection has the table at a place of the catalog."""
     return f"t{place}"
-
-
-def id_columns(catalog: Catalog, table: Table) -> frozenset[str]:
-    """Return the columns of a table that are ids: its unit, its foreign key, and what others use.
-
-    Two ids that become one would make two people one unit, so they are read by a stricter rule.
-    """
-    names = set() if table.unit is None or table.each_row else {table.unit}
-    if table.parent is not None:
-        names.add(table.parent.column)
-    for other in catalog.tables:
-        if other.parent is not None and other.parent.parent == table.name:
-            names.add(other.parent.parent_column)
-    return frozenset(names)
 
 
 def check_fit(table: str, column: str, kind: Type, held: str, *, is_id: bool = False) -> None:

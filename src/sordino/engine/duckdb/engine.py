@@ -34,8 +34,8 @@ from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.duckdb.columns import view_name
 from sordino.engine.duckdb.connection import BAD_TEXT, Database, DryRun, columns_of
 from sordino.engine.duckdb.dialect import DUCKDB
-from sordino.engine.duckdb.forks import FORKED, WORK
 from sordino.engine.duckdb.sources import narrowed, own_tables, sources_of
+from sordino.engine.forks import FORKED, WORK
 from sordino.engine.owner import tell_owner as _tell_owner
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed

@@ -22,8 +22,9 @@ from sordino.catalog.model import (
     Table,
 )
 from sordino.engine.compile.dialect import select
+from sordino.engine.compile.rows import id_columns
 from sordino.engine.duckdb.attached import attached_door
-from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed, view_name
+from sordino.engine.duckdb.columns import Base, check_fit, held_of, typed, view_name
 from sordino.engine.duckdb.parquet import ParquetDoor, parquet_door
 from sordino.errors import CatalogError, HeaderError
 from sordino.query.types import ARROW_TYPES, Type
