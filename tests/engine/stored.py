@@ -138,6 +138,14 @@ class Stored(PostgresEngine):
         fill(self.address, declared.source.table, frame)
 
 
+def stored(place: int, catalog: Catalog) -> Stored:
+    """Return an engine on a catalog of frames, in a database with a number of its own.
+
+    Statements name no database, so that those on several of them are alike.
+    """
+    return Stored(catalog, address=numbered(place))
+
+
 @cache
 def numbered(place: int) -> str:
     """Return the address of a database that is made once for each number."""
@@ -147,4 +155,4 @@ def numbered(place: int) -> str:
 
 def database() -> str:
     """Return the address of a database that nobody else uses; there are only so many."""
-    return numbered(next(_places) % 48)
+    return numbered(100 + next(_places) % 48)
