@@ -21,11 +21,11 @@ from tests.support.postgres import shared
 
 # The type of each Arrow type, and how a value comes out of what a number or a text is carried as.
 # PostgreSQL has fewer days and moments than Arrow; those beyond are its infinite ones.
-_DAY = (
+DAY = (
     "CASE WHEN {0} < -2440588 THEN '-infinity' WHEN {0} > 2145031948 THEN 'infinity' "
     "ELSE date '1970-01-01' + CAST({0} AS integer) END"
 )
-_MOMENT = (
+MOMENT = (
     "CASE WHEN {0} < -210866803200000000 THEN '-infinity' "
     "WHEN {0} > 9224318015999999999 THEN 'infinity' "
     "ELSE timestamp '1970-01-01' + CAST({0} / 86400000000 AS integer) * interval '1 day' "
@@ -40,8 +40,8 @@ _TYPES: dict[Any, tuple[str, str, str]] = {
     pa.string(): ("text", "text", "{0}"),
     pa.large_string(): ("text", "text", "{0}"),
     pa.bool_(): ("boolean", "boolean", "{0}"),
-    pa.date32(): ("date", "bigint", _DAY),
-    pa.timestamp("us"): ("timestamp", "bigint", _MOMENT),
+    pa.date32(): ("date", "bigint", DAY),
+    pa.timestamp("us"): ("timestamp", "bigint", MOMENT),
 }
 _places = count()
 

@@ -155,9 +155,9 @@ def _real(text: str, held: Held) -> str:
                 f"CASE WHEN {text} = float8 'NaN' THEN NULL WHEN {text} = 0 THEN 0 ELSE {text} END"
             )
         case Held.NUMERIC:
-            infinite = (
-                f"CASE WHEN {text} = numeric 'Infinity' THEN float8 'Infinity' "
-                f"WHEN {text} = numeric '-Infinity' THEN float8 '-Infinity' END"
+            infinite = (  # which is the nearest double of all that lie beyond
+                f"CASE WHEN {text} = numeric 'NaN' THEN NULL WHEN {text} > 0 "
+                "THEN float8 'Infinity' ELSE float8 '-Infinity' END"
             )
             return double_of(text, infinite)
         case Held.TEXT:
