@@ -75,11 +75,11 @@ def catalog(*tables: Table) -> Catalog:
     return Catalog(tables)
 
 
-def instead(engine: DuckdbEngine, patch: pytest.MonkeyPatch, sql: str) -> None:
+def instead(engine: OpenEngine, patch: pytest.MonkeyPatch, sql: str) -> None:
     """Let an engine carry out other SQL than that of the question."""
 
     def other(bounded: Bounded, *, salt: int) -> Statement:
-        made = DuckdbEngine.statement(engine, bounded, salt=salt)
+        made = type(engine).statement(engine, bounded, salt=salt)
         return replace(made, sql=sql, parameters=())
 
     patch.setattr(engine, "statement", other, raising=False)

@@ -30,7 +30,9 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 class DraftRequest:
     """What a catalog is drafted from, and what its owner states already."""
 
-    files: list[Path] = argument("Parquet, CSV or DuckDB files, one table each.")
+    files: list[str] = argument(
+        "Parquet, CSV or DuckDB files, one table each, or postgresql://host/name."
+    )
     unit: list[str] | None = option(
         "The column that says whose row it is, or 'row' for rows by themselves.", default=None
     )
