@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -21,6 +22,7 @@ from sordino.catalog.model import Catalog, Column, Frame, PostgresTable, Table
 from sordino.engine.opening import open_engine
 from sordino.engine.postgres.connection import connect, place_of
 from sordino.engine.postgres.engine import PostgresEngine
+from sordino.engine.postgres.role import main
 from sordino.errors import CatalogError, SealedError, Unsupported
 from sordino.plan.plan import Bounded, Cells, RowCount, Shares
 from sordino.query.operations import call
@@ -213,7 +215,7 @@ def test_the_owners_word_for_a_version_stays(engine: Stored) -> None:
     assert isinstance(held.source, PostgresTable)
 
     def version(word: str) -> str:
-        source = replace(held.source, version=word)
+        source = PostgresTable(engine.address, "held.t0", word)
         made = PostgresEngine(Catalog((replace(held, source=source),)), engine.address)
         try:
             return made.version(["t"])
@@ -477,3 +479,35 @@ def test_other_machines_have_to_prove_who_they_are(monkeypatch: pytest.MonkeyPat
             connect(address)
     full = "verify-full"
     assert seen == [full, full, full, "require", None, None, None, full]
+
+
+def test_the_role_may_read_the_declared_tables_and_nothing_else(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for statement in (
+        MADE,
+        "INSERT INTO t VALUES (1, 'ulm', 1), (2, 'bonn', 2)",
+        "CREATE TABLE other (who bigint)",
+        "DROP ROLE IF EXISTS minimal",
+    ):
+        owner(address).execute(statement)
+    path = tmp_path / "sordino.toml"
+    columns = 'unit = "who"\n[tables.t.columns]\nwho = "integer"\ncity = "text"\n'
+    path.write_text(
+        f'[budget]\nepsilon = 1\n[tables.t]\npostgres = "{address}"\ntable = "t"\n{columns}'
+    )
+    assert main([str(path), "minimal"]) == 0
+    for statement in capsys.readouterr().out.strip().split(";\n"):
+        owner(address).execute(statement.rstrip(";"))
+    reader = make_conninfo(address, user="minimal")
+    engine = open_engine(declared(reader, "t", who=Type.INTEGER, city=Type.TEXT))
+    assert rows_of(engine, COUNT) == ANSWER
+    engine.close()
+    assert "GRANT SELECT" in refusal(reader, name="other")
+    with psycopg.connect(reader, autocommit=True) as connection:
+        connection.execute("SET default_transaction_read_only = off")
+        for statement in ("INSERT INTO t VALUES (3)", "CREATE TEMP TABLE x (a int)",
+                          "CREATE TABLE x (a int)", "SELECT FROM other"):  # fmt: skip
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+    owner(address).execute("DROP OWNED BY minimal; DROP ROLE minimal")

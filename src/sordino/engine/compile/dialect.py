@@ -31,6 +31,7 @@ class Dialect:
     name: str
     types: Mapping[Type, str]
     wide: str  # whole numbers of 38 digits
+    small: str | None  # whole numbers up to 2 ** 26, whose sums are of 64 bits, and are faster
     place: str  # whole numbers from 0 to 65,535
     try_cast: str  # {0} as {1}, missing where it does not fit
     casts: Mapping[tuple[Type, Type], str]  # from a type, and to one, where it is spelt otherwise
@@ -38,10 +39,13 @@ class Dialect:
     parameter: str  # the {0}-th bound value
     typed: str  # a bound value {0}, or a NULL, as {1}
     typed_text: str  # a bound text {0}, compared byte by byte
+    bytewise: str  # text {0} of a source, compared byte by byte
     typed_list: str  # a bound list {0} of {1}
     ends: Mapping[Type, tuple[str, str]]  # the first and the last day, and moment
     opaque: str  # {0}, of which nothing is known: no statistics of a source are used for it
     same: str  # whether {0} and {1} are equal, or both missing
+    alike: str | None  # what holds of lists of columns that are the same, and a join is found by
+    by_pairs: bool  # rows of one unit and group are added up before they are weighed
     is_nan: str
     add: str  # doubles; what does not fit is infinite, and what is too small is 0
     sub: str
@@ -53,6 +57,7 @@ class Dialect:
     nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
     whole_division: str  # {0} divided by {1}, both positive, rounded down
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
+    among: str | None  # whether {0} is in the bound list {1}, where that takes no rows (c, v)
     materialized: str
     inlined: str
     fence: str  # ends a SELECT whose columns are computed once, however often they are named
@@ -106,10 +111,21 @@ class Writer:
         """Bind a list of values and return a step with them in c, and their places from 0 in v."""
         key = (kind, tuple, tuple(map(repr, values)))
         if key not in self._known:
-            name = self.dialect.types[kind]
-            bound = self.dialect.typed_list.format(self._bind(list(values)), name)
-            self._known[key] = self.step("listed", self.dialect.listed.format(bound), keep=True)
+            bound = self.dialect.listed.format(self._list(values, kind))
+            self._known[key] = self.step("listed", bound, keep=True)
         return self._known[key]
+
+    def among(self, text: str, values: Sequence[Value], kind: Type) -> str:
+        """Bind a list of values and return whether another value is one of them."""
+        if self.dialect.among is None:
+            return f"{text} IN {inner(select(['c'], self.values(values, kind)))}"
+        key = (kind, list, tuple(map(repr, values)))
+        if key not in self._known:
+            self._known[key] = self._list(values, kind)
+        return self.dialect.among.format(text, self._known[key])
+
+    def _list(self, values: Sequence[Value], kind: Type) -> str:
+        return self.dialect.typed_list.format(self._bind(list(values)), self.dialect.types[kind])
 
     def salt(self) -> str:
         """Return what stands for the salt."""

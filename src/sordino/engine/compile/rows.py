@@ -90,8 +90,11 @@ class Groups:
     def _pairs(self, rows: str, *, hashed: bool = False) -> str:
         """Return each unit and group with the number of its rows."""
         made = [f"{text} AS {name}" for name, text in self.sums.items()]
-        made += ["min(h) AS h"] if hashed else []
         by = ["u", *self.columns]
+        if hashed and self.writer.dialect.by_pairs:  # in the order in which they are ranked
+            by.insert(1, "h")
+        elif hashed:
+            made.append("min(h) AS h")
         return select([*by, "count(*) AS n", *made], rows, by=by)
 
     def _hashed(self) -> str:
@@ -118,6 +121,8 @@ class Groups:
         return ["u", *self.columns, "n", *self.sums]
 
     def _with_total(self, pairs: str) -> str:
+        if not self.columns:  # all rows of a unit are in one group
+            return select([*self._names(), f"{self.writer.whole(self.least)} AS m"], pairs)
         total = self.writer.whole(f"sum({self.least}) OVER (PARTITION BY u)")
         return select([*self._names(), f"{total} AS m"], pairs)
 

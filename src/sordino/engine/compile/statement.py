@@ -46,6 +46,7 @@ from sordino.plan.plan import (
     Part,
     Ranks,
     RowCount,
+    Shares,
     Statistic,
     Total,
     UnitCount,
@@ -88,6 +89,9 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Ke
     for owner in _owners(bounded.parts):
         text = _prepared(scope, owner, alone=not reader.tables.units)
         if text is not None:
+            small = writer.dialect.small
+            if small is not None and isinstance(owner, Total) and _is_small(owner, bounded.shares):
+                text = writer.narrowed(text, small)
             prepared[owner] = columns.setdefault(text, f"p{len(columns)}")
     named = [f"{text} AS {name}" for text, name in columns.items()]
     chosen = [*units, *(f"{value} AS {k}" for value, k in zip(values, keys, strict=True)), *named]
@@ -96,7 +100,7 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Ke
         for key, value, k in zip(bounded.keys, values, keys, strict=True):
             raw = rows.raw.get(key.scalar.name) if isinstance(key.scalar, Field) else None
             chosen.append(f"{raw or value} AS r_{k}")
-            late.append((f"r_{k}", short_text(writer, f"r_{k}") if raw else f"r_{k}"))
+            late.append((f"r_{k}", _short(writer, f"r_{k}") if raw else f"r_{k}"))
     text = select(chosen, scope.source(rows.step))
     if any(key.other is not None for key in bounded.keys):
         mapped = [_mapped(writer, key, k) for key, k in zip(bounded.keys, keys, strict=True)]
@@ -110,6 +114,21 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Ke
         text, listed = select(["*"], inner(text), where=listed), ()
     step = writer.step("keyed", text, keep=keep)
     return Keyed(step, tuple(keys), prepared, listed, tuple(late))
+
+
+_SMALL = 2**26  # sums of 2 ** 37 rows of this size are still of 64 bits
+_LARGE = 2**62  # and so are weighed sums of a unit and group below this
+
+
+def _is_small(total: Total, shares: Shares) -> bool:
+    """Tell whether sums of a total fit into 64 bits, also when they are weighed."""
+    most = max(abs(total.low - total.offset), abs(total.high - total.offset)) ** total.power
+    return most <= _SMALL and most * shares.steps * shares.rows < _LARGE
+
+
+def _short(writer: Writer, column: str) -> str:
+    """Return text as its source has it, cut and compared byte by byte."""
+    return short_text(writer, writer.dialect.bytewise.format(column))
 
 
 def mapped_keys(writer: Writer, bounded: Bounded) -> list[str]:
@@ -150,8 +169,7 @@ def _test(writer: Writer, key: Key, column: str) -> str:
     """Return whether a key is on its public list."""
     domain = key.domain or ()
     there = [value for value in domain if value is not None]
-    listed = inner(select(["c"], writer.values(there, key.type)))
-    test = f"{column} IN {listed}"
+    test = writer.among(column, there, key.type)
     return f"({test} OR {column} IS NULL)" if len(there) < len(domain) else f"({test})"
 
 
@@ -282,7 +300,11 @@ class PartMaker:
         keys = self.rows.keys if weights.by_group else ()
         units = inner(select(["u", *keys, f"{w} AS w"], weights.step))
         same = self.writer.dialect.same.format
-        on = " AND ".join(["r.u = a.u", *(same(f"r.{k}", f"a.{k}") for k in keys)])
+        tests = ["r.u = a.u", *(same(f"r.{k}", f"a.{k}") for k in keys)]
+        if keys and self.writer.dialect.alike is not None:
+            sides = (", ".join(f"{side}.{k}" for k in keys) for side in "ra")
+            tests.append(self.writer.dialect.alike.format(*sides))
+        on = " AND ".join(tests)
         return inner(select(["r.*", "a.w"], f"{self.rows.step} AS r JOIN {units} AS a ON {on}"))
 
     def _alone(self, statistic: Statistic) -> str:
@@ -362,11 +384,13 @@ def weights_of(
     if shares.alone:
         return None
     cut = shares.groups is not None or shares.rows_per_group is not None
-    if not (rows.keys and cut):
+    has_cells = any(isinstance(part, Cells) for part in bounded.parts)
+    if not (rows.keys and cut) and not (writer.dialect.by_pairs and has_cells):
         return by_unit(writer, rows.step)
     sums = _partial_sums(rows, bounded)
     least = least_rows(writer, shares)
-    return Groups(writer, rows.step, rows.keys, shares.groups, least, sums, unit).weights()
+    most = shares.groups if rows.keys else None
+    return Groups(writer, rows.step, rows.keys, most, least, sums, unit).weights()
 
 
 def _partial(rows: Keyed, statistic: Statistic) -> str:

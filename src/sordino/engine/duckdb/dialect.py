@@ -17,6 +17,7 @@ DUCKDB = Dialect(
         Type.TIMESTAMP: "TIMESTAMP",
     },
     wide="DECIMAL(38, 0)",
+    small=None,
     place="USMALLINT",
     try_cast="TRY_CAST({0} AS {1})",
     casts={
@@ -27,6 +28,7 @@ DUCKDB = Dialect(
     parameter="${0}",
     typed="TRY_CAST({0} AS {1})",
     typed_text="TRY_CAST({0} AS VARCHAR)",
+    bytewise="{0}",
     typed_list="TRY_CAST({0} AS {1}[])",
     ends={
         Type.DATE: ("DATE '0001-01-01'", "DATE '9999-12-31'"),
@@ -37,6 +39,8 @@ DUCKDB = Dialect(
     },
     opaque="TRY({0})",
     same="{0} IS NOT DISTINCT FROM {1}",
+    alike=None,
+    by_pairs=False,
     is_nan="isnan({0})",
     add="({0} + {1})",
     sub="({0} - {1})",
@@ -48,6 +52,7 @@ DUCKDB = Dialect(
     nth_least="list_max(min({0}, {1}))",
     whole_division="({0} // {1})",
     listed="SELECT unnest({0}) AS c, generate_subscripts({0}, 1) - 1 AS v",
+    among=None,
     materialized="AS MATERIALIZED",
     inlined="AS NOT MATERIALIZED",
     fence="",

@@ -92,6 +92,7 @@ class PostgresBase:
     source: str  # SQL that stands after FROM; made by us
     held: Mapping[str, Held]
     ids: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()  # columns whose texts are equal only if their bytes are
 
     def value(self, writer: Writer, column: Column, *, whole: bool) -> str:
         """Return a column in its declared type, or missing; it never fails."""
@@ -110,9 +111,12 @@ class PostgresBase:
                 return _time(writer, text, column.type, held)
 
     def is_raw(self, column: Column) -> bool:
-        """Tell that text is cut as it is read: a collation may make texts equal that differ."""
-        del column
-        return False
+        """Tell whether a column is text that may be grouped as it is, and be cut later.
+
+        Not if a collation makes texts equal that differ.
+        """
+        text = column.type is Type.TEXT and self.held[column.name] is Held.TEXT
+        return text and column.name in self.plain
 
 
 def _integer(text: str, held: Held, *, is_id: bool) -> str:

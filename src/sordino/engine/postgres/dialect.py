@@ -174,6 +174,7 @@ POSTGRES = Dialect(
         Type.TIMESTAMP: "timestamp",
     },
     wide="numeric(38, 0)",
+    small="integer",
     place="integer",
     try_cast="CAST({0} AS {1})",  # of types between which it does not fail
     casts={
@@ -191,6 +192,7 @@ POSTGRES = Dialect(
     parameter="${0}",
     typed="CAST({0} AS {1})",
     typed_text=_TEXT,
+    bytewise='({0} COLLATE "C")',
     typed_list="CAST({0} AS {1}[])",
     ends={
         Type.DATE: ("DATE '0001-01-01'", "DATE '9999-12-31'"),
@@ -198,6 +200,9 @@ POSTGRES = Dialect(
     },
     opaque="{0}",
     same="{0} IS NOT DISTINCT FROM {1}",
+    # It joins by no condition that holds for missing values, and by this one it does.
+    alike="hash_record_extended(ROW({0}), 0) = hash_record_extended(ROW({1}), 0)",
+    by_pairs=True,
     is_nan="{0} = float8 'NaN'",
     add=_sum("+"),
     sub=_sum("-"),
@@ -212,6 +217,7 @@ POSTGRES = Dialect(
     nth_least=None,
     whole_division="({0} / {1})",
     listed="SELECT c, v - 1 AS v FROM unnest({0}) WITH ORDINALITY AS l(c, v)",
+    among="{0} = ANY({1})",
     materialized="AS MATERIALIZED",
     inlined="AS NOT MATERIALIZED",
     fence=" OFFSET 0",

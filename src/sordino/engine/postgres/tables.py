@@ -31,14 +31,16 @@ _TABLE = """SELECT c.oid::bigint, c.relkind::text, row_security_active(c.oid),
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2"""
 # A domain stands for the type below it, and each of its values is one of that type.
-_COLUMNS = """WITH RECURSIVE held (number, name, type, computed, below, kind) AS (
-  SELECT a.attnum, a.attname, a.atttypid, a.attgenerated, t.typbasetype, t.typtype
+_COLUMNS = """WITH RECURSIVE held (number, name, type, computed, below, kind, plain) AS (
+  SELECT a.attnum, a.attname, a.atttypid, a.attgenerated, t.typbasetype, t.typtype,
+    NOT EXISTS (SELECT FROM pg_collation AS l WHERE l.oid = a.attcollation
+      AND NOT l.collisdeterministic)
   FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
   WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
   UNION ALL
-  SELECT h.number, h.name, t.oid, h.computed, t.typbasetype, t.typtype
+  SELECT h.number, h.name, t.oid, h.computed, t.typbasetype, t.typtype, h.plain
   FROM held AS h JOIN pg_type AS t ON t.oid = h.below WHERE h.kind = 'd'
-) SELECT name::text, type::bigint, kind::text, computed::text, format_type(type, NULL)
+) SELECT name::text, type::bigint, kind::text, computed::text, format_type(type, NULL), plain
 FROM held WHERE kind <> 'd' ORDER BY number"""
 _BELOW = """WITH RECURSIVE below (oid) AS (
   SELECT inhrelid FROM pg_inherits WHERE inhparent = $1::oid
@@ -53,15 +55,18 @@ WHERE oid >= 16384 AND castsource < 16384 AND casttarget < 16384"""
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a table is: its number, and for each column its type and whether it is computed."""
+    """What a table is: its number, and for each column its type and whether it is computed.
+
+    At the end of a column stands whether its texts are equal only if their bytes are.
+    """
 
     number: int
     kind: str
-    columns: tuple[tuple[str, int, str, str, str], ...]
+    columns: tuple[tuple[str, int, str, str, str, bool], ...]
 
     def held(self, name: str) -> tuple[str, Held | None, str]:
         """Return how a column is spelled as a type, what it holds, and how it is computed."""
-        for column, type_, kind, computed, spelled in self.columns:
+        for column, type_, kind, computed, spelled, _ in self.columns:
             if column == name:
                 return spelled, Held.WORD if kind == "e" else OF_TYPE.get(type_), computed
         raise KeyError(name)
@@ -156,7 +161,8 @@ def base_of(catalog: Catalog, table: Table, source: PostgresTable, shape: Shape)
             )
         check_fit(table.name, column.name, column.type, what, is_id=column.name in ids)
         held[column.name] = what
-    return PostgresBase(source_of(source), held, ids)
+    plain = frozenset(name for name, *_, is_plain in shape.columns if is_plain)
+    return PostgresBase(source_of(source), held, ids, plain)
 
 
 def made_up(base: PostgresBase, shape: Shape, table: Table) -> PostgresBase:
@@ -166,7 +172,7 @@ def made_up(base: PostgresBase, shape: Shape, table: Table) -> PostgresBase:
         f"AS {quoted(column.name)}"
         for column in table.columns
     )
-    return PostgresBase(f"(SELECT {values} OFFSET 0) AS made", base.held, base.ids)
+    return PostgresBase(f"(SELECT {values} OFFSET 0) AS made", base.held, base.ids, base.plain)
 
 
 _VALUES: Mapping[Held, str] = {
