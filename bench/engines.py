@@ -8,7 +8,7 @@ are of the least of a few elapsed times; the server and the client share a machi
 
 from __future__ import annotations
 
-import sys
+import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,18 +19,20 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from rich.console import Console
+from rich.table import Table
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from sordino.catalog.model import Catalog, Column, Limits, PostgresTable, Purse, Table
+from sordino.catalog import model
+from sordino.catalog.model import Catalog, Column, Limits, PostgresTable, Purse
 from sordino.engine.opening import open_engine
 from sordino.engine.postgres.engine import PostgresEngine
+from sordino.plan.plan import Bounded
 from sordino.privacy.budget import Budget
 from sordino.query.types import Range, Type
 from sordino.release.rehearsal import prepare, unpaid
 
 SIZES = (1_000_000,)
-ROUNDS = 3
+ROUNDS = 5
 WARDS = tuple(f"ward{number}" for number in range(20))
 _MADE = """CREATE TABLE visits AS SELECT n AS visit, (n * 7919) % ({rows} / 4) AS person,
   'ward' || (n * 31 + n / 25000) % 20 AS ward, (n * 17) % 1000 / 10.0::float8 AS cost,
@@ -79,18 +81,27 @@ def catalog(address: str) -> Catalog:
         Column("age", Type.INTEGER, bounds=Range(Fraction(0), Fraction(100))),
     )
     source = PostgresTable(address, "public.visits", "1")
-    rows = Table("rows", source, columns, unit="row", people="rows")
-    visits = Table("visits", source, columns, unit="person", limits=Limits(rows=4, groups=4))
+    rows = model.Table("rows", source, columns, unit="row", people="rows")
+    visits = model.Table("visits", source, columns, unit="person", limits=Limits(rows=4, groups=4))
     purse = Purse(Budget(epsilon=1000), Fraction(0))
     return Catalog((rows, visits), (("people", purse), ("rows", purse)))
+
+
+def _started() -> Any:
+    """Start a server as the tests do; a library may have put another package of that name first."""
+    path = Path(__file__).parents[1] / "tests" / "support" / "postgres.py"
+    spec = importlib.util.spec_from_file_location("postgres_server", path)
+    if spec is None or spec.loader is None:
+        raise RuntimeError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Server()
 
 
 @contextmanager
 def server(rows: int) -> Iterator[str]:
     """Start a server as the tests do, with the memory that one of its own has, and fill a table."""
-    from tests.support import postgres  # as the tests start it
-
-    with postgres.Server() as own:
+    with _started() as own:
         settings = {"shared_buffers": "512MB", "work_mem": "256MB", "max_parallel_workers": "2"}
         with psycopg.connect(own.address, autocommit=True) as connection:
             for name, value in settings.items():
@@ -103,18 +114,38 @@ def server(rows: int) -> Iterator[str]:
         yield own.address
 
 
-def timed(asked: Callable[[], object]) -> float:
-    """Return the least of a few times, in seconds."""
-    seconds = []
+def timed(*asked: Callable[[], object]) -> list[float]:
+    """Return the least of a few times of each, in seconds; they take turns."""
+    seconds: list[list[float]] = [[] for _ in asked]
     for _ in range(ROUNDS):
-        begun = time.perf_counter()
-        asked()
-        seconds.append(time.perf_counter() - begun)
-    return min(seconds)
+        for place, one in enumerate(asked):
+            begun = time.perf_counter()
+            one()
+            seconds[place].append(time.perf_counter() - begun)
+    return list(map(min, seconds))
 
 
-def ratios(address: str, rows: int) -> Iterator[str]:
-    """Yield a line for each question at each level."""
+BARS = {"row": 1.6, "user": 1.0}  # of what the engine takes for the plain question, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How long a question took, beside the plain one, and how many rows reached the client."""
+
+    level: str
+    question: str
+    own: float
+    theirs: float
+    fetched: int
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long as the plain question it took."""
+        return self.own / self.theirs
+
+
+def measured(address: str) -> Iterator[Measured]:
+    """Go through the questions at each level."""
     engine = open_engine(catalog(address))
     assert isinstance(engine, PostgresEngine)
     with psycopg.connect(address, autocommit=True) as connection:
@@ -125,14 +156,12 @@ def ratios(address: str, rows: int) -> Iterator[str]:
                 bounded, receipt = prepared.plan.bounded, unpaid(prepared)
                 engine.prepare(bounded)
                 fetched = len(_fetched(engine, bounded))
-                own = timed(partial(engine.run, bounded, receipt, salt=7))
                 plain = question.plain.format(rows=source)
-                theirs = timed(partial(_fetchall, connection, plain))
-                yield (
-                    f"{rows:>10,} {level:<5} {question.name:<16} own {own:7.3f} s  "
-                    f"{'plain' if level == 'row' else 'row_number'} {theirs:7.3f} s  "
-                    f"ratio {own / theirs:5.2f}  rows fetched {fetched}"
+                own, theirs = timed(
+                    partial(engine.run, bounded, receipt, salt=7),
+                    partial(_fetchall, connection, plain),
                 )
+                yield Measured(level, question.name, own, theirs, fetched)
     engine.close()
 
 
@@ -140,17 +169,25 @@ def _fetchall(connection: psycopg.Connection[Any], text: str) -> list[Any]:
     return connection.execute(text).fetchall()
 
 
-def _fetched(engine: PostgresEngine, bounded: Any) -> list[Any]:
+def _fetched(engine: PostgresEngine, bounded: Bounded) -> list[Any]:
     statement = engine.statement(bounded, salt=7)
     return engine.fetch(statement.sql, statement.parameters)
 
 
-def main() -> None:
+def run(console: Console) -> int:
+    """Print the ratios, and return how many of them are above what is asked."""
+    missed = 0
     for rows in SIZES:
+        table = Table(title=f"PostgreSQL, {rows:,} rows: as sordino asks, beside plain SQL")
+        for name in ("level", "question", "own s", "plain s", "ratio", "at most", "rows fetched"):
+            table.add_column(name, justify="left" if name in ("level", "question") else "right")
         with server(rows) as address:
-            for line in ratios(address, rows):
-                print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()
+            for one in measured(address):
+                bar = BARS[one.level]
+                missed += one.ratio > bar
+                table.add_row(
+                    one.level, one.question, f"{one.own:.3f}", f"{one.theirs:.3f}",
+                    f"{one.ratio:.2f}", f"{bar:g}", str(one.fetched),
+                )  # fmt: skip
+        console.print(table)
+    return missed

@@ -58,6 +58,8 @@ class Dialect:
     whole_division: str  # {0} divided by {1}, both positive, rounded down
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
     among: str | None  # whether {0} is in the bound list {1}, where that takes no rows (c, v)
+    count_if: str  # rows for which {0} holds, as an aggregate
+    takes_extremes: bool  # LEAST and GREATEST take less time than a CASE that compares
     materialized: str
     inlined: str
     fence: str  # ends a SELECT whose columns are computed once, however often they are named

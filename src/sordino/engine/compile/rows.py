@@ -414,7 +414,7 @@ def whole_steps(
     ``added`` if their numbers are added up and nothing else: a missing one may then become 0.
     """
     writer = scope.writer
-    near = alone and max(abs(low), abs(high)) <= _NEAR
+    near = alone and writer.dialect.takes_extremes and max(abs(low), abs(high)) <= _NEAR
     if term.type is Type.INTEGER and exponent == 0:
         value = scope.once(term).text
         first, last = writer.integer(low), writer.integer(high)

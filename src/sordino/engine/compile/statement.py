@@ -122,7 +122,8 @@ _LARGE = 2**62  # and so are weighed sums of a unit and group below this
 
 def _is_small(total: Total, shares: Shares) -> bool:
     """Tell whether sums of a total fit into 64 bits, also when they are weighed."""
-    most = max(abs(total.low - total.offset), abs(total.high - total.offset)) ** total.power
+    size = max(abs(total.low - total.offset), abs(total.high - total.offset))
+    most: int = size**total.power
     return most <= _SMALL and most * shares.steps * shares.rows < _LARGE
 
 
@@ -312,7 +313,7 @@ class PartMaker:
             case RowCount(argument=None) | UnitCount():
                 return "count(*)"
             case RowCount():
-                return f"count(CASE WHEN {self.rows.prepared[statistic]} THEN 1 END)"
+                return self.writer.dialect.count_if.format(self.rows.prepared[statistic])
             case Total():
                 return f"COALESCE(sum({self.rows.prepared[statistic]}), 0)"
         assert_never(statistic)

@@ -218,6 +218,8 @@ POSTGRES = Dialect(
     whole_division="({0} / {1})",
     listed="SELECT c, v - 1 AS v FROM unnest({0}) WITH ORDINALITY AS l(c, v)",
     among="{0} = ANY({1})",
+    count_if="count(*) FILTER (WHERE {0})",
+    takes_extremes=False,
     materialized="AS MATERIALIZED",
     inlined="AS NOT MATERIALIZED",
     fence=" OFFSET 0",
