@@ -50,7 +50,7 @@ suite:
 client: $(VENV)/.dev ## Build the wheel of the light client, which only asks servers, into dist.
 	@$(BIN)/python client/build.py dist
 
-bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.
+bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries, with ENGINES=1 databases too.
 	@$(BIN)/python -m bench $(PARTS)
 
 soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 from rich.console import Console
 
@@ -43,7 +45,7 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 130)
     versions = " ".join(f"{name} {version(name)}" for name in ("numpy", "cryptography", "duckdb"))
     console.print(f"{processor()}, Python {platform.python_version()}, {versions}\n")
-    parts = (
+    parts: tuple[ModuleType, ...] = (
         noise,
         choose,
         choose_utility,
@@ -61,6 +63,10 @@ def main() -> int:
         audit,
         start,
     )
+    if os.environ.get("ENGINES"):  # which start servers
+        from bench import engines
+
+        parts = (*parts, engines)
     wanted = set(sys.argv[1:])
     known = {part.__name__.removeprefix("bench.") for part in parts}
     if not wanted <= known:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.support.postgres import Server
+from tests.support.postgres import Server, shared, stop_shared
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
@@ -35,7 +35,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
+def postgres() -> Server:
     """A PostgreSQL server that the tests of one worker share; it is made when first asked for."""
-    with Server() as server:
-        yield server
+    return shared()
+
+
+def pytest_sessionfinish() -> None:
+    """Stop the server that the tests of this worker shared, if one was asked for."""
+    stop_shared()

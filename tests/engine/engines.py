@@ -14,14 +14,16 @@ import pytest
 from sordino.catalog.model import Catalog, Column, Frame, Table
 from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.protocol import OpenEngine
 from sordino.ledger.entry import Receipt
 from sordino.plan.plan import Bounded
 from sordino.privacy.budget import Budget
 from sordino.query.tree import Field, Scan
 from sordino.query.types import ARROW_TYPES, Type
+from tests.engine.stored import Stored
 from tests.support.trace import unsealed
 
-ENGINES: dict[str, Callable[..., DuckdbEngine]] = {"duckdb": DuckdbEngine}
+ENGINES: dict[str, Callable[..., Any]] = {"duckdb": DuckdbEngine, "postgres": Stored}
 
 _BUDGET = Budget(epsilon=1)
 RECEIPT = Receipt(
@@ -59,7 +61,7 @@ def scan(name: str, types: Mapping[str, Type]) -> Scan:
     )
 
 
-def rows_of(engine: DuckdbEngine, bounded: Bounded, *, salt: int = 7) -> list[set[Any]]:
+def rows_of(engine: OpenEngine, bounded: Bounded, *, salt: int = 7) -> list[set[Any]]:
     """Return each part as a set of tuples; what has a fraction would not be exact."""
     parts = unsealed(engine.run(bounded, RECEIPT, salt=salt))
     return [{tuple(map(_plain, row.values())) for row in part.to_pylist()} for part in parts]
@@ -73,11 +75,11 @@ def catalog(*tables: Table) -> Catalog:
     return Catalog(tables)
 
 
-def instead(engine: DuckdbEngine, patch: pytest.MonkeyPatch, sql: str) -> None:
+def instead(engine: OpenEngine, patch: pytest.MonkeyPatch, sql: str) -> None:
     """Let an engine carry out other SQL than that of the question."""
 
     def other(bounded: Bounded, *, salt: int) -> Statement:
-        made = DuckdbEngine.statement(engine, bounded, salt=salt)
+        made = type(engine).statement(engine, bounded, salt=salt)
         return replace(made, sql=sql, parameters=())
 
     patch.setattr(engine, "statement", other, raising=False)

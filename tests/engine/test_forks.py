@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as so
-from sordino.engine.duckdb.forks import WORK
+from sordino.engine.forks import WORK
 from sordino.errors import LedgerError, SealedError
 from sordino.session.session import Session
 

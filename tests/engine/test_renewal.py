@@ -236,7 +236,7 @@ def test_a_fatal_error_costs_nobody_else_a_charge(
 
         monkeypatch.setattr(Database, "connection", fatal)
         with pytest.raises(duckdb.FatalException):
-            duckdb_engine._read(broken, lambda: duckdb_engine._first_column(broken, "SELECT 1", []))
+            duckdb_engine._read(broken, lambda: duckdb_engine._fetched(broken, "SELECT 1", []))
         assert counted(session) == 80
 
 

@@ -6,20 +6,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import duckdb
+import psycopg
 import pytest
 
-from sordino.engine.compile.dialect import DUCKDB, Scope, Writer, select
+from sordino.engine.compile.dialect import Scope, Writer, select
+from sordino.engine.duckdb.dialect import DUCKDB
+from sordino.engine.postgres.connection import connect
+from sordino.engine.postgres.dialect import POSTGRES
 from sordino.query.operations import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type
-from tests.engine.engines import frame
+from tests.engine.engines import ENGINES, frame
 from tests.engine.poison import POISON, calls, nested
+from tests.engine.stored import database, make
 
 CALLS = list(calls())
-CONNECTION = duckdb.connect(config={"threads": 1})
 # What text stands for a real number or a moment differs between engines, and so do rare letters.
 _LOOSE = ("to_text", "to_date", "to_timestamp", "to_real", "to_integer", "lower", "upper", "ilike")
 
@@ -34,20 +39,54 @@ def fields_of(scalar: Scalar) -> list[Field]:
             return []
 
 
-def computed(scalar: Scalar, fields: list[Field], rows: list[tuple[Any, ...]]) -> list[Any]:
-    """Return the value of a scalar on each row, as the engine has it."""
-    connection = CONNECTION
-    types = {field.name: field.type for field in fields}
-    connection.register("t", frame(types, rows))
-    writer = Writer(DUCKDB)
-    scope = Scope(writer, {name: name for name in types})
-    text = scope.scalar(scalar).text
-    sql, bound, _ = writer.statement(select([f"{text} AS v"], scope.source("t")))
-    assert "//" not in sql
-    assert "%" not in sql
-    assert " CAST" not in sql
-    found = connection.sql(sql, params=list(bound)).to_arrow_table()
-    return list(found.column("v").to_pylist())
+class Lab:
+    """Where expressions are computed on rows, for one engine."""
+
+    def __init__(self, engine: str) -> None:
+        self.dialect = {"duckdb": DUCKDB, "postgres": POSTGRES}[engine]
+        self._duckdb = duckdb.connect(config={"threads": 1})
+        self._address = database() if engine == "postgres" else ""
+        self._server = connect(self._address) if self._address else None
+
+    def computed(
+        self, scalar: Scalar, fields: list[Field], rows: list[tuple[Any, ...]]
+    ) -> list[Any]:
+        """Return the value of a scalar on each row, as the engine has it."""
+        types = {field.name: field.type for field in fields}
+        held = frame({"row": Type.INTEGER, **types}, [(n, *row) for n, row in enumerate(rows)])
+        writer = Writer(self.dialect)
+        scope = Scope(writer, {name: f'"{name}"' for name in types})
+        if self._server is not None:  # so that texts are compared as the door would have them
+            kept = {
+                name: f'("{name}" COLLATE "C")' if kind is Type.TEXT else f'"{name}"'
+                for name, kind in types.items()
+            }
+            scope = Scope(writer, kept)
+        text = scope.scalar(scalar).text
+        source = scope.source("held.t" if self._server is not None else "t")
+        sql, bound, _ = writer.statement(select([f"{text} AS v"], source) + ' ORDER BY "row"')
+        assert "//" not in sql
+        assert "%" not in sql
+        if self._server is None:
+            assert " CAST" not in sql
+            self._duckdb.register("t", held)
+            found = self._duckdb.sql(sql, params=list(bound)).to_arrow_table()
+            return list(found.column("v").to_pylist())
+        make(self._address, "held.t", held)
+        rows = psycopg.RawCursor(self._server).execute(sql, list(bound)).fetchall()
+        return [value for (value,) in rows]
+
+    def close(self) -> None:
+        self._duckdb.close()
+        if self._server is not None:
+            self._server.close()
+
+
+@pytest.fixture(params=sorted(ENGINES), scope="module")
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    made = Lab(request.param)
+    yield made
+    made.close()
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -57,10 +96,10 @@ def same(found: Any, wanted: Any) -> bool:
 
 
 @pytest.mark.parametrize("scalar", CALLS, ids=lambda c: f"{c.operation}-{len(c.arguments)}")
-def test_an_operation_gives_what_its_meaning_says(scalar: Call) -> None:
+def test_an_operation_gives_what_its_meaning_says(lab: Lab, scalar: Call) -> None:
     fields = fields_of(scalar)
     rows = list(itertools.product(*(POISON[field.type] for field in fields)))
-    found = computed(scalar, fields, rows)
+    found = lab.computed(scalar, fields, rows)
     assert not any(isinstance(value, float) and math.isnan(value) for value in found)
     if scalar.operation in _LOOSE and any(field.type is Type.TEXT for field in fields):
         return
@@ -75,10 +114,10 @@ def test_an_operation_gives_what_its_meaning_says(scalar: Call) -> None:
 
 
 @pytest.mark.parametrize("scalar", nested(), ids=lambda _: "")
-def test_no_value_makes_an_expression_fail(scalar: Scalar) -> None:
+def test_no_value_makes_an_expression_fail(lab: Lab, scalar: Scalar) -> None:
     fields = fields_of(scalar)
     rows = list(itertools.product(*(POISON[field.type] for field in fields)))
-    found = computed(scalar, fields, rows)
+    found = lab.computed(scalar, fields, rows)
     assert len(found) == len(rows)
     assert not any(isinstance(value, float) and math.isnan(value) for value in found)
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -187,6 +188,19 @@ class Server:
             with suppress(BrokenPipeError):
                 self._guard.communicate(told, timeout=PATIENCE)
             self._guard = None
+
+
+@cache
+def shared() -> Server:
+    """Return the server that the tests of one process share, started when first asked for."""
+    return Server()
+
+
+def stop_shared() -> None:
+    """Stop the shared server, if it was started."""
+    if shared.cache_info().currsize:
+        shared().stop()
+        shared.cache_clear()
 
 
 def run(address: str, *statements: str) -> None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from sordino.catalog.model import Catalog
-from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.protocol import OpenEngine
 from sordino.engine.sealed import Sealed
 from sordino.release.key import KEY
 from sordino.release.rehearsal import (
@@ -54,7 +54,7 @@ def unsealed(sealed: Sealed[T]) -> T:
     return sealed.open(KEY)
 
 
-def look(engine: DuckdbEngine, prepared: Prepared, *, salt: int = 0) -> Exact:
+def look(engine: OpenEngine, prepared: Prepared, *, salt: int = 0) -> Exact:
     """Return the exact integers of every part, by group; for ranks and votes by place besides."""
     tables = unsealed(engine.run(prepared.plan.bounded, unpaid(prepared), salt=salt))
     return tuple(map(by_group, tables))

@@ -17,7 +17,7 @@ from sordino.catalog.model import (
     Catalog,
     Column,
     CsvFile,
-    Frame,
+    DuckdbTable,
     ParquetFile,
     Purse,
     Table,
@@ -148,9 +148,9 @@ def _source(table: Table, reader: Reader | None) -> Iterator[Finding]:
         return
     if schema is None:
         hint = "open the catalog to see"
-        yield Finding(Severity.NOTE, table.name, "its DuckDB file was not looked at", hint)
+        yield Finding(Severity.NOTE, table.name, "its database was not looked at", hint)
         return
-    exact = isinstance(table.source, CsvFile | Frame)  # DuckDB knows no case of letters
+    exact = not isinstance(table.source, DuckdbTable | ParquetFile)  # DuckDB knows no case
     held = {_folded(column.name, exact): column for column in schema}
     for column in table.columns:
         found = held.get(_folded(column.name, exact))

@@ -30,6 +30,7 @@ from sordino.catalog.schemas import (
     separator_of,
     table_name,
 )
+from sordino.catalog.servers import SPARK_ADDRESS, is_address, names_in
 from sordino.catalog.toml import key, quoted, value
 from sordino.catalog.values import LONGEST_TEXT
 from sordino.errors import CatalogError
@@ -181,31 +182,39 @@ def draft(
     reader: Reader | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Return the text of a sordino.toml for Parquet, CSV and DuckDB files.
+    """Return the text of a sordino.toml for Parquet, CSV and DuckDB files, and for servers.
+
+    A text that begins like an address, such as ``postgresql://host/name``, is a server.
 
     No value of the data is in it, but for two wishes that the owner must state. ``declare_public``
     names columns, as ``"disease"`` or ``"visits.disease"``, whose range or distinct values are
     read and written down as public. ``guess_types`` looks at the first rows of CSV files to tell
     the types of columns and how days and fractions are written, and nothing else of them. ``csv``
     are options of theirs that the owner knows, such as the encoding. ``bounds`` are the owner's
-    own. ``folder`` is where the text will be kept; ``reader`` is needed for DuckDB files. What the
+    own. ``folder`` is where the text will be kept; ``reader`` is needed for databases. What the
     owner should know besides is handed to ``tell``, and is not public.
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     tables: list[_Drafted] = []
     views: list[str] = []
-    for path in listed:
-        views += _views(Path(path), reader)
-        tables += _tables(
-            Path(path), folder or Path(), reader, guess_types=guess_types, csv=csv or {}
-        )
+    for place in listed:
+        if isinstance(place, str) and is_address(place):
+            tables += _on_server(place, reader)
+            views += () if reader is None else reader.views(place)
+            continue
+        path = Path(place)
+        views += _views(path, reader)
+        tables += _tables(path, folder or Path(), reader, guess_types=guess_types, csv=csv or {})
     if not tables and views:
         raise CatalogError(
             f"there are only views ({among(views)}), which are not read; store the rows of one, by "
             "CREATE TABLE ... AS"
         )
     if not tables:
-        raise CatalogError("name at least one Parquet, CSV or DuckDB file that has a table")
+        raise CatalogError(
+            "name at least one Parquet, CSV or DuckDB file that has a table, or a database with "
+            "one that may be read"
+        )
     tables = _renamed(tables)
     wishes = _Wishes(unit, tuple(declare_public), dict(bounds or {}))
     _check_wishes(wishes, tables)
@@ -277,8 +286,24 @@ def _tables(
     ]
 
 
-def _stored(reader: Reader, path: Path, table: str, column: str) -> list[Any]:
-    return [reader.column(path, table, column)]
+def _on_server(address: str, reader: Reader | None) -> list[_Drafted]:
+    """Return the tables of a server that the role in its address may read."""
+    if reader is None:
+        raise CatalogError(f"{address!r} is a server; hand over a reader for it")
+    kind = "spark" if address.startswith(SPARK_ADDRESS) else "postgres"
+    return [
+        _Drafted(
+            re.sub(r"\W+", "_", names_in(table)[-1]),
+            (f"{kind} = {quoted(address)}", f"table = {quoted(table)}"),
+            schema,
+            partial(_stored, reader, address, table),
+        )
+        for table, schema in reader.schemas(address).items()
+    ]
+
+
+def _stored(reader: Reader, place: Path | str, table: str, column: str) -> list[Any]:
+    return [reader.column(place, table, column)]
 
 
 def _csv(plain: CsvFile, name: str, place: str, *, guess_types: bool) -> _Drafted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from sordino.errors import CatalogError
 from sordino.numbers.rational import is_integer
@@ -66,7 +66,52 @@ class Frame:
     table: Any = field(repr=False)  # pyarrow.Table
 
 
-Source: TypeAlias = ParquetFile | CsvFile | DuckdbTable | Frame
+@dataclass(frozen=True, slots=True)
+class PostgresTable:
+    """A table of a PostgreSQL server: the address of a database, and ``schema.name``.
+
+    ``version`` is a word of the owner for the rows that it has now; None for one of the server's.
+    """
+
+    address: str
+    table: str
+    version: str | None = None
+    kind: ClassVar[str] = "postgres"
+
+    @property
+    def name(self) -> str:
+        """What the table is called in its database."""
+        return self.table
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """A table that Apache Spark reads: the address of a Spark Connect server, and a name or a path.
+
+    ``form`` says what ``name`` is: ``table`` for ``catalog.schema.name``, else the format of the
+    files at a path that the server knows: ``parquet``, ``delta`` or ``iceberg``. ``version`` is as
+    for PostgreSQL.
+    """
+
+    address: str
+    name: str
+    form: str = "table"
+    version: str | None = None
+    kind: ClassVar[str] = "spark"
+
+
+LocalSource: TypeAlias = ParquetFile | CsvFile | DuckdbTable | Frame
+ServerTable: TypeAlias = PostgresTable | SparkTable
+Source: TypeAlias = LocalSource | ServerTable
+
+
+def file_of(source: Source) -> Path | None:
+    """Return the file, or the pattern of files, that a table is read from, if it is read from one.
+
+    >>> file_of(ParquetFile(Path("visits.parquet"))).name
+    'visits.parquet'
+    """
+    return source.path if isinstance(source, ParquetFile | CsvFile | DuckdbTable) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from sordino.catalog.arrow import type_of
 from sordino.catalog.checks import among
-from sordino.catalog.model import CsvFile, DuckdbTable, Frame, ParquetFile, Source
+from sordino.catalog.model import (
+    CsvFile,
+    DuckdbTable,
+    Frame,
+    ParquetFile,
+    PostgresTable,
+    ServerTable,
+    Source,
+    SparkTable,
+)
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
@@ -194,15 +203,18 @@ Schema: TypeAlias = "tuple[SourceColumn, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How a DuckDB file is read; the engine has it, and hands it down.
+    """How databases are read; the engines have it, and hand it down.
 
-    ``schemas`` gives the schema of every table of a file, by name, and ``views`` the names of its
-    views, which are not read; ``column`` gives the Arrow column of a file, a table and a name.
+    A place is a DuckDB file, or the address of a server. ``schemas`` gives the schema of every
+    table of a place, by name, and ``views`` the names of its views, which are not read; ``column``
+    gives the Arrow column of a place, a table and a name. ``schema`` is that of one table of a
+    server.
     """
 
-    schemas: Callable[[Path], dict[str, Schema]]
-    views: Callable[[Path], tuple[str, ...]]
-    column: Callable[[Path, str, str], Any]
+    schemas: Callable[[Path | str], dict[str, Schema]]
+    views: Callable[[Path | str], tuple[str, ...]]
+    column: Callable[[Path | str, str, str], Any]
+    schema: Callable[[ServerTable], Schema]
 
 
 def schema_of(source: Source, reader: Reader | None = None) -> Schema | None:
@@ -219,6 +231,8 @@ def schema_of(source: Source, reader: Reader | None = None) -> Schema | None:
             return arrow_schema(source.table.schema)
         case DuckdbTable():
             return None if reader is None else _duckdb_schema(source, reader)
+        case PostgresTable() | SparkTable():
+            return None if reader is None else reader.schema(source)
     assert_never(source)
 
 

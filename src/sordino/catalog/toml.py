@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from sordino.catalog import checks
-from sordino.catalog.checks import PEOPLE, SERVING, Mistakes, about, reference, resolved, serving
+from sordino.catalog.checks import (
+    PEOPLE,
+    SERVING,
+    Mistakes,
+    about,
+    reference,
+    resolved,
+    serving,
+)
 from sordino.catalog.csv.options import OPTIONS, csv_file
 from sordino.catalog.model import (
     Analyst,
     Book,
     Catalog,
     Column,
-    CsvFile,
     DuckdbTable,
     ForeignKey,
     Limits,
@@ -32,6 +39,7 @@ from sordino.catalog.model import (
     Table,
 )
 from sordino.catalog.schemas import check_ending, is_data, parquet_schema
+from sordino.catalog.servers import SERVER_ENTRIES, server_table
 from sordino.catalog.values import keys_between, read_type
 from sordino.errors import CatalogError
 from sordino.query.types import Type, Value
@@ -48,7 +56,8 @@ _LEDGER = ("file", "postgres", "anchor", "key")
 _LOG = ("file", "level")
 _ANALYST = ("share", "reserved")
 _TABLE = (
-    *("parquet", "csv", *OPTIONS, "duckdb", "table"),
+    *("parquet", "csv", *OPTIONS, "duckdb", "postgres", "spark"),
+    *("table", "delta", "iceberg", "version"),
     *("unit", "parent", "via", "people", "limits", "public", "columns"),
 )
 _COLUMN = ("type", "bounds", "keys", "keys_from", "other")
@@ -79,10 +88,10 @@ def read_catalog(path: str | Path) -> Catalog:
     return reading.catalog
 
 
-def read_all(path: str | Path, *, check_file: Callable[[Path], None] | None = None) -> Reading:
+def read_all(path: str | Path, *, check_source: Callable[[Source], None] | None = None) -> Reading:
     """Read a catalog and tell everything that is wrong with it.
 
-    ``check_file`` raises CatalogError for a file that may not be named, before it is opened.
+    ``check_source`` raises CatalogError for one that may not be named, before it is opened.
     Raises CatalogError if there is no such catalog, or if it is no TOML.
     """
     path = Path(path)
@@ -109,7 +118,7 @@ def read_all(path: str | Path, *, check_file: Callable[[Path], None] | None = No
             f"{path.name} is not TOML: {said[:1].lower()}{said[1:]}{_comma(text, said)}"
         ) from None
     mistakes = Mistakes()
-    catalog, tables = _catalog(found, path, check_file, mistakes)
+    catalog, tables = _catalog(found, path, check_source, mistakes)
     told = tuple(f"{path.name}: {mistake}" for mistake in mistakes)
     return Reading(None if told else catalog, tuple(tables), told)
 
@@ -135,7 +144,7 @@ def _check_no_data(path: Path) -> None:
 def _catalog(
     found: dict[str, Any],
     path: Path,
-    check_file: Callable[[Path], None] | None,
+    check_source: Callable[[Source], None] | None,
     mistakes: Mistakes,
 ) -> tuple[Catalog | None, list[Table]]:
     _check_entries("the file", found, _FILE, mistakes)
@@ -143,7 +152,7 @@ def _catalog(
     with mistakes.caught():
         sections = _section("tables", found.get("tables", {}))
     read = [
-        _table(name, part, path.parent, check_file, mistakes) for name, part in sections.items()
+        _table(name, part, path.parent, check_source, mistakes) for name, part in sections.items()
     ]
     tables = [table for table in read if table is not None]
     purses = _purses(found.get("budget", {}), mistakes)
@@ -230,7 +239,7 @@ def _table(
     name: str,
     found: object,
     folder: Path,
-    check_file: Callable[[Path], None] | None,
+    check_source: Callable[[Source], None] | None,
     mistakes: Mistakes,
 ) -> Table | None:
     """Return a table that is right by itself, or None and what is wrong with it."""
@@ -248,8 +257,8 @@ def _table(
         public = _flag(entries, "public")
     with mistakes.caught(where):
         stated = _source(entries, folder)
-        if check_file is not None:
-            check_file(stated.path)
+        if check_source is not None:
+            check_source(stated)
         source = stated
     columns = _columns(entries.get("columns"), source, where, mistakes, public=public)
     with mistakes.caught(where):
@@ -275,26 +284,50 @@ def _table(
     return None
 
 
-def _source(entries: Mapping[str, Any], folder: Path) -> ParquetFile | CsvFile | DuckdbTable:
-    stated = [kind for kind in ("parquet", "csv", "duckdb") if kind in entries]
-    if len(stated) != 1:
-        raise CatalogError("state where it lies by exactly one of parquet, csv and duckdb")
+_FILES = ("parquet", "csv", "duckdb")
+_SERVERS = ("postgres", "spark")
+
+
+def _source(entries: Mapping[str, Any], folder: Path) -> Source:
+    servers = [kind for kind in _SERVERS if kind in entries]
+    files = [kind for kind in _FILES if kind in entries]
+    stated = servers or files
+    if len(stated) != 1 or (servers == ["postgres"] and files):
+        raise CatalogError(
+            "state where it lies by exactly one of parquet, csv, duckdb, postgres and spark"
+        )
     kind = stated[0]
-    name = _text(entries, kind)
+    options = [option for option in OPTIONS if option in entries]
+    if options and kind != "csv":
+        raise CatalogError(f"{options[0]} is for csv files; leave it out")
+    _check_needed(kind, entries)
+    texts = {name: _text(entries, name) for name in ("version", kind, "table")}
+    if servers:
+        return server_table(kind, {name: _text(entries, name) for name in SERVER_ENTRIES})
+    name = texts[kind]
     if not name:
         raise CatalogError(f"{kind} must be the name of a file")
     path = folder / name
-    options = {option: entries[option] for option in OPTIONS if option in entries}
-    if options and kind != "csv":
-        raise CatalogError(f"{next(iter(options))} is for csv files; leave it out")
-    if ("table" in entries) != (kind == "duckdb"):
-        raise CatalogError("table names a table in a duckdb file; state both or neither")
     if kind == "csv":
-        return csv_file(path, **options)
+        return csv_file(path, **{option: entries[option] for option in options})
     check_ending(path, kind)
     if kind == "parquet":
         return ParquetFile(path)
-    return DuckdbTable(path, _text(entries, "table") or "")
+    return DuckdbTable(path, texts["table"] or "")
+
+
+def _check_needed(kind: str, entries: Mapping[str, Any]) -> None:
+    """Refuse entries that a source of this kind does not have."""
+    if kind != "spark":
+        for form in ("delta", "iceberg"):
+            if form in entries:
+                raise CatalogError(f"{form} is for tables that Spark reads; state spark, too")
+        if ("table" in entries) != (kind in ("duckdb", "postgres")):
+            raise CatalogError(
+                "table names a table in a duckdb file or on a server; state both or neither"
+            )
+    if "version" in entries and kind not in _SERVERS:
+        raise CatalogError("version is for tables of servers; files have the time of writing")
 
 
 def _columns(

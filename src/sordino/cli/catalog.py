@@ -30,7 +30,9 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 class DraftRequest:
     """What a catalog is drafted from, and what its owner states already."""
 
-    files: list[Path] = argument("Parquet, CSV or DuckDB files, one table each.")
+    files: list[str] = argument(
+        "Parquet, CSV or DuckDB files, one table each, or postgresql://host/name."
+    )
     unit: list[str] | None = option(
         "The column that says whose row it is, or 'row' for rows by themselves.", default=None
     )
@@ -73,7 +75,7 @@ def write_draft(request: DraftRequest) -> None:
 
     from sordino.catalog.draft import draft
     from sordino.cli.terminal import console_for
-    from sordino.engine.duckdb.attached import READER
+    from sordino.engine.reading import READER
     from sordino.plan.words import several
 
     output, units = request.output, request.unit or []
@@ -187,7 +189,7 @@ def _findings(path: Path) -> tuple[Catalog | None, list[Finding]]:
     """Return the catalog if there is nothing wrong with what is declared, and what there is."""
     from sordino.catalog.doctor import check, sources_of  # this and the following load pyarrow
     from sordino.catalog.toml import read_all
-    from sordino.engine.duckdb.attached import READER
+    from sordino.engine.reading import READER
 
     try:
         reading = read_all(path)
@@ -209,9 +211,9 @@ def _mistake(path: Path, said: str) -> Finding:
 
 def _open(catalog: Catalog) -> None:
     """Open the sources as a question does, which reads no rows and refuses what cannot be asked."""
-    from sordino.engine.duckdb.engine import DuckdbEngine  # the engine takes a while to load
+    from sordino.engine.opening import open_engine  # the engine takes a while to load
 
-    DuckdbEngine(catalog).close()
+    open_engine(catalog).close()
 
 
 def _is_wrong(found: Iterable[Finding]) -> bool:

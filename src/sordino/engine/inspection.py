@@ -18,12 +18,15 @@ import numpy as np
 from sordino.catalog.doctor import Finding, Severity, mistake
 from sordino.catalog.model import DEFAULT_ROWS, ROW, Catalog, Column, CsvFile, Limits, Table
 from sordino.catalog.schemas import WORDS, Malformed
-from sordino.engine.compile.dialect import DUCKDB, Writer, inner, select
+from sordino.engine.compile.dialect import Writer, inner, select
 from sordino.engine.compile.rows import Tables, upward
 from sordino.engine.duckdb.columns import view_name
 from sordino.engine.duckdb.connection import read_typed
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.duckdb.sources import CsvRows
+from sordino.engine.opening import open_engine
+from sordino.engine.protocol import OpenEngine
+from sordino.engine.several import Engines
 from sordino.errors import CatalogError
 from sordino.query.types import Type, Value
 
@@ -224,7 +227,6 @@ Watch: TypeAlias = "Callable[[str, int], None]"  # told a table and how many of 
 
 PRIVATE = "What follows is exact and private: it is for the owner alone, and must not be passed on."
 _MUCH = Fraction(1, 100)  # of all rows: a count that is off by more is worth a warning
-_SQUEEZED = r"lower(regexp_replace({}, '[\s\p{{Z}}]', '', 'g'))"  # ids without spaces and capitals
 
 Condition: TypeAlias = "Callable[[Writer, Tables], list[str]]"  # on rows whose value is called v
 
@@ -295,27 +297,37 @@ def inspect(catalog: Catalog, watch: Watch | None = None) -> Inspection:
 
 
 def _inspected_all(catalog: Catalog, watch: Watch) -> Iterator[Inspected]:
-    engine = DuckdbEngine(catalog)
+    engine = open_engine(catalog)
     try:
-        unread: set[str] = set()
-        tallies: dict[str, CsvTally] = {}
-        for place, table in enumerate(catalog.tables):
-            how = engine.database.loaded(view_name(place))
-            if how is not None:
-                with engine.database.connection() as connection:
-                    told = partial(watch, table.name)
-                    tallies[table.name] = read_through(connection, table, how, told)
-                if not tallies[table.name].is_readable:
-                    unread.add(table.name)
+        tallies = _tallied(catalog, engine, watch)
+        unread = {name for name, tally in tallies.items() if not tally.is_readable}
         for table in catalog.tables:
             watch(table.name, 0)
-            yield _inspected(engine, table, tallies.get(table.name), unread)
+            own = engine.of_table(table.name) if isinstance(engine, Engines) else engine
+            yield _inspected(own, table, tallies.get(table.name), unread)
     finally:
         engine.close()
 
 
+def _tallied(catalog: Catalog, engine: OpenEngine, watch: Watch) -> dict[str, CsvTally]:
+    """Read all CSV files through."""
+    tallies: dict[str, CsvTally] = {}
+    for place, table in enumerate(catalog.tables):
+        if not isinstance(table.source, CsvFile):
+            continue
+        own = engine.of_table(table.name) if isinstance(engine, Engines) else engine
+        if not isinstance(own, DuckdbEngine):
+            raise TypeError("only DuckDB reads CSV files")
+        how = own.database.loaded(view_name(place))
+        if how is not None:
+            with own.database.connection() as connection:
+                told = partial(watch, table.name)
+                tallies[table.name] = read_through(connection, table, how, told)
+    return tallies
+
+
 def _inspected(
-    engine: DuckdbEngine, table: Table, tally: CsvTally | None, unread: set[str]
+    engine: OpenEngine, table: Table, tally: CsvTally | None, unread: set[str]
 ) -> Inspected:
     findings = [] if tally is None else list(tally.findings)
     left_out = 0 if tally is None else tally.left_out
@@ -332,10 +344,8 @@ def _inspected(
         inspection.keys()
         left_out += inspection.nobodies()
         people = inspection.people()
-    except (duckdb.Error, CatalogError) as error:
-        # What DuckDB says may quote a value.
-        what = str(error) if isinstance(error, CatalogError) else type(error).__name__
-        findings.append(_unread(table, f"it cannot be read: {what}", "correct the file"))
+    except CatalogError as error:
+        findings.append(_unread(table, str(error), "correct the file"))
     return Inspected(table.name, rows, left_out, people, tuple(findings))
 
 
@@ -347,7 +357,7 @@ class _TableInspection:
     """Statements on all rows of one table."""
 
     def __init__(
-        self, engine: DuckdbEngine, table: Table, csv: CsvTally | None, findings: list[Finding]
+        self, engine: OpenEngine, table: Table, csv: CsvTally | None, findings: list[Finding]
     ) -> None:
         self._engine = engine
         self._table = table
@@ -362,10 +372,10 @@ class _TableInspection:
         wanted = [(f"v{place}", column.name) for place, column in enumerate(columns)]
         raw = [(f"r{place}", column.name) for place, column in enumerate(columns)]
         base = tables.base(self._alone, wanted, raw)
-        counts = ["count(*)"]
+        counts, written = ["count(*)"], writer.dialect.functions["written"]
         for place, column in enumerate(columns):
             v, r = f"v{place}", f"r{place}"
-            odd = f"{v} IS NULL AND {r} IS NOT NULL AND TRY_CAST({r} AS VARCHAR) <> 'nan'"
+            odd = f"{v} IS NULL AND {r} IS NOT NULL AND {written.format(r)} <> 'nan'"
             counts += [_count_where(odd), _count_where(_outside(writer, column, v))]
         (rows, *counted), *_ = self._fetched(writer, select(counts, base))
         if not rows:
@@ -493,7 +503,7 @@ class _TableInspection:
         )
         writer, tables = self._begun()
         base = tables.base(self._alone, [("v", name)])
-        squeezed = _SQUEEZED.format("v")
+        squeezed = writer.dialect.functions["squeezed"].format("v")
         alike = select(
             ["count(DISTINCT v) AS n"],
             base,
@@ -551,13 +561,12 @@ class _TableInspection:
         return Tally(many, [self._csv.line_of(row) for (row,) in self._fetched(writer, text)])
 
     def _begun(self, *, units: bool = False) -> tuple[Writer, Tables]:
-        writer = Writer(DUCKDB)
+        writer = Writer(self._engine.dialect)
         return writer, Tables(writer, self._engine.catalog, self._engine.bases, units=units)
 
     def _fetched(self, writer: Writer, text: str) -> list[Any]:
         sql, bound, _ = writer.statement(text)
-        with self._engine.database.connection() as connection:
-            return connection.execute(sql, list(bound)).fetchall()
+        return self._engine.fetch(sql, bound)
 
     def _number(self, writer: Writer, text: str) -> int:
         return int(self._fetched(writer, text)[0][0])
@@ -607,7 +616,7 @@ def _led_nowhere(parent: Table, column: str) -> Condition:
 def _looks_missing(writer: Writer, _: Tables) -> list[str]:
     words = sorted({"".join(word.lower().split()) for word in ("", *WORDS)})
     listed = inner(select(["c"], writer.values(words, Type.TEXT)))
-    return ["v IS NOT NULL", f"{_SQUEEZED.format('v')} IN {listed}"]
+    return ["v IS NOT NULL", f"{writer.dialect.functions['squeezed'].format('v')} IN {listed}"]
 
 
 def _outside(writer: Writer, column: Column, v: str) -> str:
@@ -615,7 +624,7 @@ def _outside(writer: Writer, column: Column, v: str) -> str:
     if bounds is None:
         return "FALSE"
     if column.type.is_time:
-        v = DUCKDB.functions["year"].format(v)
+        v = writer.dialect.functions["year"].format(v)
     kind = Type.REAL if column.type is Type.REAL else Type.INTEGER
     low, high = (writer.value(_plain(end, kind), kind) for end in (bounds.low, bounds.high))
     return f"{v} < {low} OR {v} > {high}"

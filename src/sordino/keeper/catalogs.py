@@ -16,7 +16,7 @@ from sordino.catalog.model import Catalog
 from sordino.catalog.toml import read_all, read_catalog
 from sordino.channel import messages
 from sordino.channel.frames import Reply
-from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.opening import open_engine
 from sordino.errors import CatalogError, HeaderError, LedgerError
 from sordino.keeper.generations import name_of, open_generation
 from sordino.keeper.problems import Refusal, arguments
@@ -67,7 +67,7 @@ def swap(visit: Visit) -> Reply:
             raise Refusal("catalog", 422, "a catalog that is sent leaves the log where it is")
         changes = _changes(visit, catalog)
         try:
-            DuckdbEngine(catalog).close()
+            open_engine(catalog).close()
             begin_swap(visit.keeper.folder, text, by=visit.by.who, why=body.why)
             with arguments():
                 amended = finish_swap(visit.keeper.folder, path)
@@ -116,7 +116,7 @@ def _reach(visit: Visit) -> Reach:
 def _read(draft: Path, path: Path, reach: Reach | None) -> tuple[Catalog | None, list[str]]:
     """Read a draft as the catalog that it would be; with what is wrong with it."""
     try:
-        reading = read_all(draft, check_file=None if reach is None else reach.check)
+        reading = read_all(draft, check_source=None if reach is None else reach.check)
     except CatalogError as error:
         return None, [str(error).replace(draft.name, path.name)]
     return reading.catalog, [text.replace(draft.name, path.name) for text in reading.mistakes]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sordino.catalog.model import Catalog, CsvFile, DuckdbTable, ParquetFile
+from sordino.catalog.model import Catalog, Source, file_of
 from sordino.catalog.schemas import parquet_files
 from sordino.errors import CatalogError
 from sordino.session.owner_log import OLDER, path_of
@@ -24,17 +24,20 @@ class Reach:
 
     def __init__(self, catalog: Catalog, path: Path, state: Path) -> None:
         self._folder = path.parent
-        self._served = {
-            table.source.path
-            for table in catalog.tables
-            if isinstance(table.source, ParquetFile | CsvFile | DuckdbTable)
-        }
+        self._served = {file_of(table.source) or table.source for table in catalog.tables}
         self._closed = {_real(one) for one in _own(catalog, state)}
 
-    def check(self, path: Path) -> None:
-        """Refuse a file, or a pattern of files, that is out of reach; none is opened."""
-        if path in self._served:
+    def check(self, source: Source) -> None:
+        """Refuse files, or a table of a server, that are out of reach; none is opened."""
+        path = file_of(source)
+        if (path or source) in self._served:
             return
+        if path is None:
+            raise CatalogError(
+                "a catalog that is sent may name those tables of servers alone that are served "
+                "already; to serve others, change the catalog on the server, and swap it without "
+                "sending one"
+            )
         folder = os.path.normpath(self._folder)
         if ".." in path.parts or Path(folder) not in path.parents:
             raise _out_of_reach(path)

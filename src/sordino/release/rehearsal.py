@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, assert_never
 
 from sordino.catalog.model import Catalog, Frame, Limits
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.protocol import OpenEngine
 from sordino.ledger.entry import Receipt
 from sordino.numbers.rational import positive
 from sordino.plan.allocate import plan_question
@@ -54,7 +55,7 @@ class Prepared:
 
 
 def prepare(
-    engine: DuckdbEngine,
+    engine: OpenEngine,
     sql: str,
     *,
     epsilon: Fraction | float,

@@ -12,7 +12,7 @@ from pathlib import Path
 from sordino.catalog.frames import frame_catalog
 from sordino.catalog.model import Book, Catalog
 from sordino.catalog.toml import read_catalog
-from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.opening import open_engine
 from sordino.errors import LedgerError
 from sordino.ledger.chain import Anchor
 from sordino.ledger.entry import read_seen
@@ -74,7 +74,7 @@ def open_session(
     check_name(who)
     place = None if isinstance(ledger, Ledger) else _book(declared, ledger)
     check_log(declared, place)
-    engine = DuckdbEngine(declared, threads=threads, memory_limit=memory_limit)
+    engine = open_engine(declared, threads=threads, memory_limit=memory_limit)
     try:
         held_to = None if receipt is None else read_seen(receipt)
         if isinstance(ledger, Ledger):

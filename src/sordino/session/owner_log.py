@@ -29,7 +29,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from sordino.catalog.model import Book, Catalog, CsvFile, DuckdbTable, ParquetFile
+from sordino.catalog.model import Book, Catalog, DuckdbTable, file_of
 from sordino.errors import CatalogError
 from sordino.ledger.stores.sqlite.store import stores
 
@@ -63,11 +63,12 @@ def needed(catalog: Catalog, book: Book | None) -> Iterator[Path]:
     for ledger in _ledgers(catalog, book):
         yield from (ledger.with_name(ledger.name + end) for end in _BESIDE)
     for table in catalog.tables:
-        if isinstance(table.source, ParquetFile | CsvFile | DuckdbTable):
-            yield table.source.path
-            yield from table.source.path.parent.glob(table.source.path.name)
+        file = file_of(table.source)
+        if file is not None:
+            yield file
+            yield from file.parent.glob(file.name)
             if isinstance(table.source, DuckdbTable):
-                yield table.source.path.with_name(f"{table.source.path.name}.wal")
+                yield file.with_name(f"{file.name}.wal")
 
 
 def is_of_a_ledger(path: Path) -> bool:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from sordino.answer.answer import rehearsed
-from sordino.catalog.model import Catalog
+from sordino.catalog.model import Catalog, Frame, PostgresTable, SparkTable
 from sordino.catalog.toml import read_catalog
-from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.opening import open_engine
 from sordino.ledger.entry import Receipt
 from sordino.mock import invented
 from sordino.plan.ask import Ask, Options, Respondent, Terms, read_ask
@@ -44,8 +44,8 @@ class Rehearsal(Respondent[Explanation]):
     """
 
     def __init__(self, catalog: Catalog) -> None:
-        self.catalog = invented(catalog, _public_values(catalog))
-        self._engine = DuckdbEngine(self.catalog)
+        self.catalog = invented(_brought(catalog), _public_values(catalog))
+        self._engine = open_engine(self.catalog)
         self._planner = Planner(self.catalog, self._engine, self._engine.public_values)
 
     def answer_ask(self, ask: Ask) -> Answer:
@@ -98,12 +98,35 @@ def _public_values(catalog: Catalog) -> PublicValues | None:
     if not wanted:
         return None
     public = tuple(table for table in catalog.tables if table.public)
-    engine = DuckdbEngine(replace(catalog, tables=public))
+    engine = open_engine(replace(catalog, tables=public))
     try:
         values = {place: engine.public_values(*place) for place in wanted}
     finally:
         engine.close()
     return lambda table, column: values[table, column]
+
+
+def _brought(catalog: Catalog) -> Catalog:
+    """Return the catalog with public tables of servers in memory, where invented rows are."""
+    far = tuple(
+        table
+        for table in catalog.tables
+        if table.public and isinstance(table.source, PostgresTable | SparkTable)
+    )
+    if not far:
+        return catalog
+    engine = open_engine(replace(catalog, tables=far))
+    try:
+        held = {table.name: Frame(engine.public_table(table.name)) for table in far}
+    finally:
+        engine.close()
+    return replace(
+        catalog,
+        tables=tuple(
+            replace(table, source=held[table.name]) if table.name in held else table
+            for table in catalog.tables
+        ),
+    )
 
 
 def rehearse(catalog: str | PathLike[str] | Catalog = "sordino.toml") -> Rehearsal:

@@ -15,8 +15,8 @@ from sordino.catalog.checks import limits as limits_of
 from sordino.catalog.doctor import Finding, Severity, check
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable, ForeignKey, Frame, ParquetFile
 from sordino.catalog.values import CONVERSIONS
-from sordino.engine.duckdb.attached import READER
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.reading import READER
 from sordino.errors import CatalogError
 from sordino.query.types import ARROW_TYPES, Type
 

@@ -15,8 +15,8 @@ from sordino.catalog.doctor import Severity, check
 from sordino.catalog.draft import draft
 from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
 from sordino.catalog.toml import read_catalog
-from sordino.engine.duckdb.attached import READER
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.reading import READER
 from sordino.errors import CatalogError
 from sordino.query.types import Range, Type
 

@@ -138,7 +138,7 @@ TABLE = '[budget]\nepsilon = 1\n[tables.t]\ncsv = "t.csv"\nunit = "id"\ncolumns 
         ('unit = "id"', 'unit = "id"\nlimits = { row = 5 }', "limits has no entry 'row'"),
         ('unit = "id"', 'unit = "id"\ntable = "t"', "table names a table in a duckdb file"),
         ("csv =", "file =", "no entry 'file'"),
-        ('csv = "t.csv"', "", "exactly one of parquet, csv and duckdb"),
+        ('csv = "t.csv"', "", "exactly one of parquet, csv, duckdb, postgres and spark"),
         ('csv = "t.csv"', 'csv = "t.csv"\nparquet = "x"', "exactly one of"),
         ('csv = "t.csv"', 'csv = ""', "csv must be the name of a file"),
         ('csv = "t.csv"', 'csv = "t.csv"\nseparator = "ab"', "separator must be one ASCII"),

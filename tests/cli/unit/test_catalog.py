@@ -24,7 +24,7 @@ from sordino.errors import CatalogError
 
 def write_draft(files: list[Path], **stated: Any) -> None:
     """Write a draft as `sordino init` does, and let its errors through."""
-    command.write_draft(DraftRequest(files=files, **stated))
+    command.write_draft(DraftRequest(files=list(map(str, files)), **stated))
 
 
 @pytest.fixture

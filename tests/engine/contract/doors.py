@@ -22,9 +22,11 @@ from typing import Any
 import duckdb
 
 from sordino.catalog import checks as declare
-from sordino.catalog.model import Catalog, Column, Frame, Limits, Source, Table
-from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.catalog.model import Catalog, Column, Frame, Limits, PostgresTable, Source, Table
 from sordino.engine.duckdb.sources import doors_of, sources_of
+from sordino.engine.opening import open_engine
+from sordino.engine.postgres.tables import base_of, shape_of
+from sordino.engine.protocol import OpenEngine
 from sordino.errors import CatalogError, SealedError
 from sordino.plan.plan import Bounded, Cells, RowCount, Shares
 from sordino.query.tree import Field, Key, Scan
@@ -32,6 +34,7 @@ from sordino.query.types import Type
 from tests.engine.contract.poisons import Pair, raws
 from tests.engine.contract.sources import Held, Rows, Written, write
 from tests.engine.engines import RECEIPT
+from tests.engine.stored import owner
 from tests.privacy.contract.law import ANY, Cell, identity, leaves
 from tests.session.attack.neighbours.check import exact_faults, public_faults
 from tests.session.attack.neighbours.dice import dice
@@ -181,7 +184,11 @@ def _refusal(
     """
     try:
         source = written.source(types)
-        if not isinstance(source, Frame):
+        if isinstance(source, PostgresTable):
+            table = _table("t", source, types, unit="row")
+            shape = shape_of(owner(source.address), table, source)
+            base_of(Catalog((table,), PURSES), table, source, shape)
+        elif not isinstance(source, Frame):
             sources = sources_of(Catalog((_table("t", source, types, unit="row"),), PURSES))
             for file, name in sources.databases.items():
                 connection.execute(f"ATTACH OR REPLACE '{file}' AS {name} (READ_ONLY)")
@@ -199,8 +206,8 @@ def _table(name: str, source: Source, types: Mapping[str, Type], *, unit: str) -
     return Table(name, source, columns, unit=unit, limits=Limits(rows=3, groups=2))
 
 
-def _engine(tables: list[Table]) -> DuckdbEngine:
-    return DuckdbEngine(Catalog(tuple(tables), PURSES), threads=1)
+def _engine(tables: list[Table]) -> OpenEngine:
+    return open_engine(Catalog(tuple(tables), PURSES), threads=1)
 
 
 def _check_values(doors: list[Door], folder: Path, random: Random, questions: int) -> None:
@@ -231,7 +238,7 @@ def _check_values(doors: list[Door], folder: Path, random: Random, questions: in
                 _compare_neighbours(door, engines, sql.replace("FROM t", f"FROM {door.name}"))
 
 
-def _values(door: Door, engine: DuckdbEngine, kind: Type) -> dict[int, Any]:
+def _values(door: Door, engine: OpenEngine, kind: Type) -> dict[int, Any]:
     """Return what leaves the door in each row, by its number."""
     number, value = Field("f", Type.INTEGER, "f"), Field("g", kind, "g")
     scan = Scan(door.name, ((number, WHOLE), (value, column_of(kind))))
@@ -307,7 +314,7 @@ def _is_refused(table: Table) -> bool:
     return False
 
 
-def _compare_ids(door: Door, engine: DuckdbEngine, kind: Type) -> None:
+def _compare_ids(door: Door, engine: OpenEngine, kind: Type) -> None:
     """Compare weights: a unit with k rows, of which one counts, gives each of them 1/k."""
     number, shares = Field("f", Type.INTEGER, "f"), Shares(rows=1)
     scan = Scan(f"{door.name}_{kind}", ((number, WHOLE),))
@@ -328,7 +335,7 @@ def _compare_ids(door: Door, engine: DuckdbEngine, kind: Type) -> None:
     door.count(len(door.pairs))
 
 
-def _compare_neighbours(door: Door, engines: list[DuckdbEngine], sql: str) -> None:
+def _compare_neighbours(door: Door, engines: list[OpenEngine], sql: str) -> None:
     """Ask with and without a person: the same plan and price, and numbers within its shifts."""
     prepared = [prepare(engine, sql, epsilon=Fraction(1), salt=7) for engine in engines]
     for fault in public_faults(*prepared):

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from sordino.catalog.frames import to_arrow
 from sordino.catalog.model import CsvFile, DuckdbTable, Frame, ParquetFile, Source
 from sordino.query.types import Type
+from tests.engine.contract import servers
 from tests.engine.contract.poisons import (
     WORDS,
     Maker,
@@ -482,10 +483,16 @@ def _is_near(most: int, raw: int | None) -> bool:
     return raw is None or abs(raw) < most
 
 
+def postgres_held() -> Iterator[Held]:
+    """Go through columns of tables in PostgreSQL."""
+    for column in servers.COLUMNS:
+        yield Held("postgres", column.name, column.poison, list, column.fits)
+
+
 def every_held() -> list[Held]:
     """Return all types of all kinds of sources."""
     makers = (arrow_held, parquet_held, files_held, dictionary_held, pandas_held, polars_held,
-              csv_held, duckdb_held)  # fmt: skip
+              csv_held, duckdb_held, postgres_held)  # fmt: skip
     return [held for make in makers for held in make()]
 
 
@@ -500,6 +507,9 @@ class Rows:
 
 def write(tables: list[Rows], folder: Path, stem: str) -> list[Written]:
     """Write tables of one kind of source."""
+    if tables[0].held.kind == "postgres":
+        given = [(rows.held.name, rows.plain, rows.poison) for rows in tables]
+        return [Written(source) for source in servers.write(given, stem)]
     if tables[0].held.kind == "duckdb":
         return _database(tables, folder / f"{stem}.duckdb")
     return [_written(rows, folder / f"{stem}-{place}") for place, rows in enumerate(tables)]

@@ -59,7 +59,7 @@ def name_of(every: tuple[Held, ...]) -> str:
 def test_there_is_enough_poison() -> None:
     kinds = {held.kind for held in every_held()}
     assert kinds == {
-        "arrow", "parquet", "files", "dictionary", "pandas", "polars", "csv", "duckdb"
+        "arrow", "parquet", "files", "dictionary", "pandas", "polars", "csv", "duckdb", "postgres"
     }  # fmt: skip
     assert sum(map(fewest, batches())) >= TESTED
     assert len(SEEDS) * sum(fewest(every, more=MORE) for every in batches()) >= SOAKED

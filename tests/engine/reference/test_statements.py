@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from sordino.catalog.model import Limits
-from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.protocol import OpenEngine
 from sordino.query.tree import KeyRef
+from tests.engine.engines import ENGINES
 from tests.engine.reference.noiseless import Noiseless, slack_of
 from tests.engine.reference.sql import evaluate
 from tests.fixtures.hospital import DISEASES, REGIONS, filled, hospital
@@ -80,29 +81,34 @@ def _rows() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[DuckdbEngine]:
+def engines() -> Iterator[list[OpenEngine]]:
     tables = {name: filled(name, rows) for name, rows in ROWS.items()}
-    made = DuckdbEngine(hospital(tables), threads=1)
+    made = [ENGINES[name](hospital(tables), threads=1) for name in sorted(ENGINES)]
     yield made
-    made.close()
+    for engine in made:
+        engine.close()
 
 
 ROWS = _rows()
 
 
 @pytest.mark.parametrize("sql", accepted())
-def test_a_statement_means_what_it_means_in_sql(sql: str, engine: DuckdbEngine) -> None:
-    prepared = prepare(engine, sql, epsilon=Fraction(1000), limits=WIDE)
-    found = Noiseless(prepared.plan, look(engine, prepared)).rows()
-    wanted = evaluate(sql, ROWS, engine.catalog)
-    slack = slack_of(prepared.plan)
-    # A group without a key of its public list is told in SQL and is left out here.
-    rows = [row for row in wanted.rows if not _unlisted(row, prepared.plan.query)]
-    assert len(found) == len(rows)
-    if not wanted.ordered:
-        found, rows = sorted(found, key=_order), sorted(rows, key=_order)
-    for mine, theirs in zip(found, rows, strict=True):
-        assert all(_near(a, b, slack) for a, b in zip(mine, theirs, strict=True)), (mine, theirs)
+def test_a_statement_means_what_it_means_in_sql(sql: str, engines: list[OpenEngine]) -> None:
+    wanted = evaluate(sql, ROWS, engines[0].catalog)
+    for engine in engines:
+        prepared = prepare(engine, sql, epsilon=Fraction(1000), limits=WIDE)
+        found = Noiseless(prepared.plan, look(engine, prepared)).rows()
+        slack = slack_of(prepared.plan)
+        # A group without a key of its public list is told in SQL and is left out here.
+        rows = [row for row in wanted.rows if not _unlisted(row, prepared.plan.query)]
+        assert len(found) == len(rows)
+        if not wanted.ordered:
+            found, rows = sorted(found, key=_order), sorted(rows, key=_order)
+        for mine, theirs in zip(found, rows, strict=True):
+            assert all(_near(a, b, slack) for a, b in zip(mine, theirs, strict=True)), (
+                mine,
+                theirs,
+            )
 
 
 def _unlisted(row: tuple[Any, ...], query: Any) -> bool:

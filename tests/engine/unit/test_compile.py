@@ -5,10 +5,11 @@ from fractions import Fraction
 import pytest
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
-from sordino.engine.compile.dialect import DUCKDB, Writer
+from sordino.engine.compile.dialect import Writer
 from sordino.engine.compile.rows import unit_exponent
 from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.duckdb.columns import Base, check_fit
+from sordino.engine.duckdb.dialect import DUCKDB
 from sordino.errors import CatalogError
 from sordino.plan.plan import Bounded, Cells, RowCount, Shares, Total, Votes
 from sordino.query.operations import call
@@ -34,7 +35,7 @@ SCAN = Scan("visits", ((CITY, "city"), (PAID, "paid")))
 
 
 def compiled(bounded: Bounded) -> Statement:
-    return compile_bounded(bounded, CATALOG, salt=5, bases=BASES)
+    return compile_bounded(bounded, CATALOG, salt=5, bases=BASES, dialect=DUCKDB)
 
 
 def test_no_literal_and_no_title_gets_into_the_text() -> None:

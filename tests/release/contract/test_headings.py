@@ -11,6 +11,7 @@ import pytest
 from sordino.answer import Answer
 from sordino.catalog.model import Catalog
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.protocol import OpenEngine
 from sordino.plan.ask import Options
 from sordino.plan.plan import Plan
 from sordino.plan.words import Heading, headings
@@ -38,7 +39,7 @@ def above(answer: Answer) -> tuple[Heading, ...]:
     return tuple(Heading(c.title, c.type, c.kind, c.listed) for c in answer.columns)
 
 
-def check(engine: DuckdbEngine, plan: Plan, *, typed: bool = True) -> None:
+def check(engine: OpenEngine, plan: Plan, *, typed: bool = True) -> None:
     """Hold the answer to the plan; with ``typed`` its values fit what the question says, too."""
     sealed = engine.run(plan.bounded, plans.RECEIPT, salt=0)
     for options in SHOWN:

@@ -15,7 +15,8 @@ import pytest
 
 import sordino as so
 from sordino.catalog.model import Catalog, Column, CsvFile, ForeignKey, Table
-from sordino.engine.duckdb.engine import DuckdbEngine, _declared
+from sordino.engine.compile.declared import declared_text
+from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import BudgetExceeded, CatalogError
 from sordino.query.types import Type
 from sordino.session import Session
@@ -374,7 +375,7 @@ def test_a_version_has_the_words_that_it_had_when_answers_were_first_paid_for(
         "CsvFile(path=PosixPath('.'), separator=',', encoding='utf-8', quote='\"', decimal='.', "
         "date_format=None, timestamp_format=None, nulls=('', 'NA'), malformed='refuse')"
     )
-    assert _declared(Catalog((declared,)), "visits") == (
+    assert declared_text(Catalog((declared,)), "visits") == (
         "('visits', None, ForeignKey(column='person', parent='people', parent_column='id'), False, "
         f"{read!r}, [('person', 'integer'), ('cost', 'real')])"
     )

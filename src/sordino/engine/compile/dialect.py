@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sordino.catalog.values import LONGEST_TEXT
 from sordino.query.operations import OPERATIONS
 from sordino.query.tree import Call, Field, Literal, Scalar
 from sordino.query.types import Type, Value
@@ -23,67 +24,46 @@ from sordino.query.values import NO, YES
 class Dialect:
     """How an engine spells what its SQL has in its own way.
 
-    Templates have ``{0}``, ``{1}`` and so on for what they are applied to.
+    Templates have ``{0}``, ``{1}`` and so on for what they are applied to. What is applied to a
+    value of a row never fails: where a result does not fit it is missing, or infinite.
     """
 
     name: str
     types: Mapping[Type, str]
     wide: str  # whole numbers of 38 digits
+    small: str | None  # whole numbers up to 2 ** 26, whose sums are of 64 bits, and are faster
     place: str  # whole numbers from 0 to 65,535
     try_cast: str  # {0} as {1}, missing where it does not fit
+    casts: Mapping[tuple[Type, Type], str]  # from a type, and to one, where it is spelt otherwise
+    narrowed: str  # a count or a sum {0}, which fits, as {1}
     parameter: str  # the {0}-th bound value
+    typed: str  # a bound value {0}, or a NULL, as {1}
+    typed_text: str  # a bound text {0}, compared byte by byte
+    bytewise: str  # text {0} of a source, compared byte by byte
+    typed_list: str  # a bound list {0} of {1}
+    ends: Mapping[Type, tuple[str, str]]  # the first and the last day, and moment
     opaque: str  # {0}, of which nothing is known: no statistics of a source are used for it
+    same: str  # whether {0} and {1} are equal, or both missing
+    alike: str | None  # what holds of lists of columns that are the same, and a join is found by
+    by_pairs: bool  # rows of one unit and group are added up before they are weighed
     is_nan: str
+    add: str  # doubles; what does not fit is infinite, and what is too small is 0
+    sub: str
+    mul: str
+    div: str  # missing where {1} is 0
+    is_strict: bool  # plain arithmetic on doubles fails where it does not fit
     round: str  # to a whole number, half away from zero
     hash: str  # of {0}, a list of expressions
     nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
     whole_division: str  # {0} divided by {1}, both positive, rounded down
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
+    among: str | None  # whether {0} is in the bound list {1}, where that takes no rows (c, v)
+    count_if: str  # rows for which {0} holds, as an aggregate
+    takes_extremes: bool  # LEAST and GREATEST take less time than a CASE that compares
     materialized: str
     inlined: str
+    fence: str  # ends a SELECT whose columns are computed once, however often they are named
     functions: Mapping[str, str]
-
-
-DUCKDB = Dialect(
-    name="duckdb",
-    types={
-        Type.INTEGER: "BIGINT",
-        Type.REAL: "DOUBLE",
-        Type.TEXT: "VARCHAR",
-        Type.BOOLEAN: "BOOLEAN",
-        Type.DATE: "DATE",
-        Type.TIMESTAMP: "TIMESTAMP",
-    },
-    wide="DECIMAL(38, 0)",
-    place="USMALLINT",
-    try_cast="TRY_CAST({0} AS {1})",
-    parameter="${0}",
-    opaque="TRY({0})",
-    is_nan="isnan({0})",
-    round="round({0})",
-    hash="hash(hash({0}))",
-    nth_least="list_max(min({0}, {1}))",
-    whole_division="({0} // {1})",
-    listed="SELECT unnest({0}) AS c, generate_subscripts({0}, 1) - 1 AS v",
-    materialized="AS MATERIALIZED",
-    inlined="AS NOT MATERIALIZED",
-    functions={
-        "zoned": "TRY(make_timestamp(epoch_us({0})))",  # a moment with a zone, in UTC
-        "from_ns": (  # nanoseconds, with or without a zone, cut off toward the past
-            "make_timestamp(epoch_ns({0}) // 1000 - CAST(epoch_ns({0}) % 1000 < 0 AS BIGINT))"
-        ),
-        "matches": "regexp_full_match({0}, {1})",
-        "is_finite": "isfinite({0})",
-        "longer": "(strlen({0}) > {1})",  # bytes
-        "left": "left({0}, {1})",  # characters
-        "has_nul": "contains({0}, chr(0))",
-        "without_nul": "replace({0}, chr(0), '')",
-        "length": "length({0})",
-        "lower": "lower({0})",
-        "substring": "substring({0}, {1}, {2})",
-        "year": "year({0})",
-    },
-)
 
 
 def quoted(name: str) -> str:
@@ -126,22 +106,34 @@ class Writer:
         """Bind a value and return what stands for it, in its type."""
         key = (kind, type(value), repr(value))
         if key not in self._known:
-            self._known[key] = self.cast(self._bind(value), self.dialect.types[kind])
+            self._known[key] = self._typed(self._bind(value), kind)
         return self._known[key]
 
     def values(self, values: Sequence[Value], kind: Type) -> str:
         """Bind a list of values and return a step with them in c, and their places from 0 in v."""
         key = (kind, tuple, tuple(map(repr, values)))
         if key not in self._known:
-            bound = self.cast(self._bind(list(values)), self.dialect.types[kind] + "[]")
-            self._known[key] = self.step("listed", self.dialect.listed.format(bound), keep=True)
+            bound = self.dialect.listed.format(self._list(values, kind))
+            self._known[key] = self.step("listed", bound, keep=True)
         return self._known[key]
+
+    def among(self, text: str, values: Sequence[Value], kind: Type) -> str:
+        """Bind a list of values and return whether another value is one of them."""
+        if self.dialect.among is None:
+            return f"{text} IN {inner(select(['c'], self.values(values, kind)))}"
+        key = (kind, list, tuple(map(repr, values)))
+        if key not in self._known:
+            self._known[key] = self._list(values, kind)
+        return self.dialect.among.format(text, self._known[key])
+
+    def _list(self, values: Sequence[Value], kind: Type) -> str:
+        return self.dialect.typed_list.format(self._bind(list(values)), self.dialect.types[kind])
 
     def salt(self) -> str:
         """Return what stands for the salt."""
         if self.salted is None:
             self.salted = len(self.bound)
-            self._known[(SALT,)] = self.cast(self._bind(0), self.dialect.types[Type.INTEGER])
+            self._known[(SALT,)] = self._typed(self._bind(0), Type.INTEGER)
         return self._known[(SALT,)]
 
     def integer(self, value: int) -> str:
@@ -153,13 +145,22 @@ class Writer:
             return self.value(value, Type.INTEGER)
         return f"{value:d}" if value >= 0 else f"({value:d})"
 
-    def cast(self, text: str, name: str) -> str:
-        """Return a cast that gives a missing value where it does not fit."""
-        return self.dialect.try_cast.format(text, name)
+    def missing(self, name: str) -> str:
+        """Return a missing value of a type of the engine."""
+        return self.dialect.typed.format("NULL", name)
 
-    def as_type(self, text: str, kind: Type) -> str:
-        """Return a cast to one of the six types."""
-        return self.cast(text, self.dialect.types[kind])
+    def narrowed(self, text: str, name: str) -> str:
+        """Return a count, a sum or the like as a type of the engine, in which it fits."""
+        return self.dialect.narrowed.format(text, name)
+
+    def whole(self, text: str) -> str:
+        """Return a count, a sum or a part of a day as a whole number of 64 bits, which it fits."""
+        return self.narrowed(text, self.dialect.types[Type.INTEGER])
+
+    def convert(self, text: str, held: Type, kind: Type) -> str:
+        """Return a value as one of another type, missing where it does not fit."""
+        template = self.dialect.casts.get((held, kind), self.dialect.try_cast)
+        return template.format(text, self.dialect.types[kind])
 
     def step(self, name: str, text: str, *, keep: bool = False) -> str:
         """Name a step of the statement; ``keep`` has the engine compute it once."""
@@ -189,9 +190,14 @@ class Writer:
         bound = tuple(self.bound[place] for place in used)
         return text, bound, None if salted is None else salted - 1
 
+    def _typed(self, text: str, kind: Type) -> str:
+        if kind is Type.TEXT:
+            return self.dialect.typed_text.format(text)
+        return self.dialect.typed.format(text, self.dialect.types[kind])
+
     def _bind(self, value: Bound) -> str:
         self.bound.append(value)
-        return self.dialect.parameter.format(len(self.bound))
+        return f"${len(self.bound)}"  # until the statement is written, whatever the engine has
 
 
 def select(
@@ -227,8 +233,6 @@ def inner(text: str) -> str:
 
 _SHORT = 200  # characters that may be repeated
 _SURE_BITS = 1_000  # numbers below 2 ** this are finite, and so are their sums
-_FIRST_DAY, _LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
-_FIRST_MOMENT, _LAST_MOMENT = "TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +269,28 @@ class Scope:
     def source(self, rows: str) -> str:
         """Return what to select from: the rows with the added columns."""
         for name, text in self.added:
-            rows = inner(select(["*", f"{text} AS {name}"], rows))
+            rows = inner(select(["*", f"{text} AS {name}"], rows) + self.writer.dialect.fence)
         return rows
+
+    def filled(self, template: str, *terms: Term) -> str:
+        """Return a template with terms in it; one that it names twice is computed once."""
+        texts = [
+            (self.once(term) if template.count(f"{{{place}}}") > 1 else term).text
+            for place, term in enumerate(terms)
+        ]
+        return template.format(*texts)
+
+    def convert(self, term: Term, kind: Type) -> str:
+        """Return a clean value as one of another type, missing where it does not fit."""
+        writer = self.writer
+        template = writer.dialect.casts.get((term.type, kind), writer.dialect.try_cast)
+        return writer.convert(
+            (self.once(term) if template.count("{0}") > 1 else term).text, term.type, kind
+        )
+
+    def arithmetic(self, name: str, left: Term, right: Term) -> str:
+        """Return a sum, difference, product or quotient of doubles, which never fails."""
+        return self.filled(getattr(self.writer.dialect, name), left, right)
 
     def scalar(self, scalar: Scalar) -> Term:
         """Return a scalar as an expression that is never NaN."""
@@ -299,7 +323,7 @@ class Scope:
         if term.literal is not None and isinstance(term.literal, int):
             text = self.writer.value(float(term.literal), Type.REAL)
             return Term(text, Type.REAL, term.bits, literal=float(term.literal))
-        text = self.writer.as_type(term.text, Type.REAL)
+        text = self.convert(term, Type.REAL)
         return Term(text, Type.REAL, 1 if term.type is Type.BOOLEAN else term.bits)
 
     def into(self, term: Term, kind: Type) -> Term:
@@ -309,13 +333,7 @@ class Scope:
             return term
         if kind is Type.REAL:
             return self.real(term)
-        if term.type is Type.REAL and kind is Type.TEXT:  # -0.0 is 0.0, and reads like it
-            term = self.once(term)
-            text = self.writer.as_type(term.text, kind)
-            return Term(f"CASE WHEN {term.text} = 0 THEN '0.0' ELSE {text} END", kind)
-        return Term(
-            self.writer.as_type(term.text, kind), kind, 63 if kind is Type.INTEGER else None
-        )
+        return Term(self.convert(term, kind), kind, 63 if kind is Type.INTEGER else None)
 
     def function(self, name: str, *texts: str) -> str:
         """Return a function that the dialect spells."""
@@ -340,25 +358,33 @@ Rule: TypeAlias = "Callable[[Scope, Terms, Type], Term]"
 def _fitted(scope: Scope, text: str, kind: Type, bits: int | None) -> Term:
     """Return a double as a result: back in 64 bits if it is an integer."""
     if kind is Type.INTEGER:
-        return Term(scope.writer.as_type(text, kind), kind, 63)
+        return Term(scope.convert(Term(text, Type.REAL), kind), kind, 63)
     sure = bits is not None and bits <= _SURE_BITS
     return Term(text, kind, bits if sure else None, nan=not sure)
 
 
-def _arithmetic(sign: str, grow: Callable[[int, int], int]) -> Rule:
+def _arithmetic(name: str, sign: str, grow: Callable[[int, int], int]) -> Rule:
     def rule(scope: Scope, terms: Terms, kind: Type) -> Term:
         left, right = map(scope.real, terms)
         known = left.bits is not None and right.bits is not None
         bits = grow(left.bits or 0, right.bits or 0) if known else None
-        return _fitted(scope, f"({left.text} {sign} {right.text})", kind, bits)
+        if _is_whole(terms) and bits is not None and bits <= _SURE_BITS:  # it fits in any case
+            return _fitted(scope, f"({left.text} {sign} {right.text})", kind, bits)
+        return _fitted(scope, scope.arithmetic(name, left, right), kind, bits)
 
     return rule
+
+
+def _is_whole(terms: Terms) -> bool:
+    return all(term.type is Type.INTEGER for term in terms)
 
 
 def _div(scope: Scope, terms: Terms, kind: Type) -> Term:
     left, right = scope.real(terms[0]), scope.once(scope.real(terms[1]))
     bits = left.bits if terms[1].type is Type.INTEGER else None  # whole numbers but 0 are 1 or more
-    return _fitted(scope, f"({left.text} / NULLIF({right.text}, 0))", kind, bits)
+    if _is_whole(terms):
+        return _fitted(scope, f"({left.text} / NULLIF({right.text}, 0))", kind, bits)
+    return _fitted(scope, scope.arithmetic("div", left, right), kind, bits)
 
 
 def _sign(template: str) -> Rule:
@@ -375,7 +401,7 @@ def _toward(name: str) -> Rule:
         (term,) = terms
         if term.type is Type.INTEGER:
             return scope.into(term, kind)
-        text = f"{name}({scope.clean(term).text})"
+        text = scope.function(name, scope.clean(term).text)
         return _fitted(scope, text, kind, term.bits)
 
     return rule
@@ -385,13 +411,15 @@ def _round(scope: Scope, terms: Terms, kind: Type) -> Term:
     term, digits = scope.clean(scope.real(terms[0])), terms[1].literal if len(terms) > 1 else 0
     bits = None if term.bits is None else term.bits + 1
     if not digits:
-        rounded = scope.writer.dialect.round.format(term.text)
+        rounded = scope.filled(scope.writer.dialect.round, term)
         fitted = _fitted(scope, rounded, kind, bits)
         return Term(fitted.text, kind, fitted.bits)
     term = scope.once(term)
-    scale = scope.writer.value(10.0 ** int(str(digits)), Type.REAL)
-    rounded = scope.writer.dialect.round.format(f"{term.text} * {scale}")
-    text = f"CASE WHEN abs({term.text}) < 1e290 THEN {rounded} / {scale} ELSE {term.text} END"
+    scale = Term(scope.writer.value(10.0 ** int(str(digits)), Type.REAL), Type.REAL)
+    scaled = Term(scope.arithmetic("mul", term, scale), Type.REAL)
+    rounded = scope.filled(scope.writer.dialect.round, scaled)
+    back = scope.arithmetic("div", Term(rounded, Type.REAL), scale)
+    text = f"CASE WHEN abs({term.text}) < 1e290 THEN {back} ELSE {term.text} END"
     return Term(scope.into(Term(text, Type.REAL), kind).text, kind, bits)
 
 
@@ -443,6 +471,24 @@ def kept_between(value: str, low: str, high: str, *, missing: bool) -> str:
     """
     between = f"LEAST({high}, GREATEST({low}, {value}))"  # both pass over what is missing
     return f"CASE WHEN {value} IS NULL THEN NULL ELSE {between} END" if missing else between
+
+
+def short_text(writer: Writer, text: str) -> str:
+    """Return text cut where it is too long, and then without NUL.
+
+    The cut comes first, so that it takes no longer for text that is longer.
+    """
+    longest = writer.integer(LONGEST_TEXT)
+    functions = writer.dialect.functions
+    long = longer(writer, text, LONGEST_TEXT)
+    cut = functions["without_nul"].format(functions["left"].format(text, longest))
+    nul, clean = functions["has_nul"].format(text), functions["without_nul"].format(text)
+    return f"CASE WHEN {long} THEN {cut} WHEN {nul} THEN {clean} ELSE {text} END"
+
+
+def longer(writer: Writer, text: str, most: int) -> str:
+    """Return whether text has more bytes than any that is read on: it is not walked through."""
+    return writer.dialect.functions["longer"].format(text, writer.integer(most))
 
 
 # Missing values, and logic. ----------------------------------------------------------------------
@@ -525,7 +571,7 @@ def _named(name: str) -> Rule:
         text = scope.function(name, *texts)
         if kind is not Type.INTEGER:
             return Term(text, kind, nan=kind is Type.REAL)
-        return Term(scope.writer.as_type(text, kind), kind, 63)
+        return Term(scope.writer.whole(text), kind, 63)
 
     return rule
 
@@ -542,7 +588,9 @@ def _substring(scope: Scope, terms: Terms, kind: Type) -> Term:
 def _time(name: str) -> Rule:
     def rule(scope: Scope, terms: Terms, kind: Type) -> Term:
         text = scope.function(name, scope.into(terms[0], Type.TIMESTAMP).text)
-        return Term(scope.writer.as_type(text, kind), kind, 63 if kind is Type.INTEGER else None)
+        if kind is Type.INTEGER:
+            return Term(scope.writer.whole(text), kind, 63)
+        return Term(scope.writer.convert(text, Type.TIMESTAMP, kind), kind)
 
     return rule
 
@@ -553,7 +601,7 @@ def _time(name: str) -> Rule:
 def _to_real(scope: Scope, terms: Terms, kind: Type) -> Term:
     (term,) = terms
     if term.type is Type.TEXT:  # which may spell NaN
-        return Term(scope.writer.as_type(term.text, kind), kind, nan=True)
+        return Term(scope.convert(term, kind), kind, nan=True)
     return scope.real(term)
 
 
@@ -563,7 +611,7 @@ def _to_boolean(scope: Scope, terms: Terms, kind: Type) -> Term:
         return Term(f"({term.text} <> 0)", kind)
     if term.type is not Type.TEXT:
         return scope.into(term, kind)
-    word = scope.once(Term(f"lower(trim({term.text}))", Type.TEXT)).text
+    word = scope.once(Term(scope.function("word", term.text), Type.TEXT)).text
     return Term(f"CASE WHEN {word} IN {YES} THEN TRUE WHEN {word} IN {NO} THEN FALSE END", kind)
 
 
@@ -576,19 +624,19 @@ def _to_time(scope: Scope, terms: Terms, kind: Type) -> Term:
     if terms[0].type.is_time:
         return term
     term = scope.once(term)
-    return Term(known_time(term.text, kind), kind)
+    return Term(known_time(scope.writer, term.text, kind), kind)
 
 
-def known_time(text: str, kind: Type) -> str:
+def known_time(writer: Writer, text: str, kind: Type) -> str:
     """Return a day or a moment, missing if its year is not between 1 and 9999."""
-    first, last = (_FIRST_DAY, _LAST_DAY) if kind is Type.DATE else (_FIRST_MOMENT, _LAST_MOMENT)
+    first, last = writer.dialect.ends[kind]
     return f"CASE WHEN {text} BETWEEN {first} AND {last} THEN {text} END"
 
 
 _RULES: dict[str, Rule] = {
-    "add": _arithmetic("+", lambda left, right: max(left, right) + 1),
-    "sub": _arithmetic("-", lambda left, right: max(left, right) + 1),
-    "mul": _arithmetic("*", lambda left, right: left + right),
+    "add": _arithmetic("add", "+", lambda left, right: max(left, right) + 1),
+    "sub": _arithmetic("sub", "-", lambda left, right: max(left, right) + 1),
+    "mul": _arithmetic("mul", "*", lambda left, right: left + right),
     "div": _div,
     "neg": _sign("(- {0})"),
     "abs": _sign("abs({0})"),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from sordino.catalog.model import Catalog, Column, Table
 from sordino.engine.compile.dialect import (
@@ -24,7 +24,6 @@ from sordino.engine.compile.dialect import (
     quoted,
     select,
 )
-from sordino.engine.duckdb.columns import Base, normal
 from sordino.plan.bound import is_cut
 from sordino.plan.plan import JOIN_ROWS, Shares
 from sordino.query.tree import (
@@ -91,8 +90,11 @@ class Groups:
     def _pairs(self, rows: str, *, hashed: bool = False) -> str:
         """Return each unit and group with the number of its rows."""
         made = [f"{text} AS {name}" for name, text in self.sums.items()]
-        made += ["min(h) AS h"] if hashed else []
         by = ["u", *self.columns]
+        if hashed and self.writer.dialect.by_pairs:  # in the order in which they are ranked
+            by.insert(1, "h")
+        elif hashed:
+            made.append("min(h) AS h")
         return select([*by, "count(*) AS n", *made], rows, by=by)
 
     def _hashed(self) -> str:
@@ -119,7 +121,9 @@ class Groups:
         return ["u", *self.columns, "n", *self.sums]
 
     def _with_total(self, pairs: str) -> str:
-        total = self.writer.as_type(f"sum({self.least}) OVER (PARTITION BY u)", Type.INTEGER)
+        if not self.columns:  # all rows of a unit are in one group
+            return select([*self._names(), f"{self.writer.whole(self.least)} AS m"], pairs)
+        total = self.writer.whole(f"sum({self.least}) OVER (PARTITION BY u)")
         return select([*self._names(), f"{total} AS m"], pairs)
 
     def _ranked(self, pairs: str) -> str:
@@ -182,6 +186,40 @@ class Relation:
     raw: Mapping[str, str] = field(default_factory=dict)
 
 
+class Base(Protocol):
+    """Where a table is read from, and how each of its columns becomes a value of its type."""
+
+    @property
+    def source(self) -> str:
+        """SQL that stands after FROM; made by the engine."""
+        ...
+
+    def value(self, writer: Writer, column: Column, *, whole: bool) -> str:
+        """Return a column in its declared type, or missing where it does not fit; it never fails.
+
+        With ``whole`` text stays as it is: two ids must not become one because they begin alike.
+        """
+        ...
+
+    def is_raw(self, column: Column) -> bool:
+        """Tell whether a column is text that is cut if it is too long, and may be cut later."""
+        ...
+
+
+def id_columns(catalog: Catalog, table: Table) -> frozenset[str]:
+    """Return the columns of a table that are ids: its unit, its foreign key, and what others use.
+
+    Two ids that become one would make two people one unit, so they are read by a stricter rule.
+    """
+    names = set() if table.unit is None or table.each_row else {table.unit}
+    if table.parent is not None:
+        names.add(table.parent.column)
+    for other in catalog.tables:
+        if other.parent is not None and other.parent.parent == table.name:
+            names.add(other.parent.parent_column)
+    return frozenset(names)
+
+
 @dataclass(frozen=True, slots=True)
 class Tables:
     """The tables of a catalog. With ``units``, rows of private tables carry their unit."""
@@ -209,8 +247,7 @@ class Tables:
 
     def is_raw(self, table: Table, name: str) -> bool:
         """Tell whether a column is text that is cut if it is too long, and may be cut later."""
-        held = self.bases[table.name].held.get(name)
-        return held == "VARCHAR" and self.column_type(table, name) is Type.TEXT
+        return self.bases[table.name].is_raw(self._declared(table, name))
 
     def base(
         self,
@@ -298,9 +335,7 @@ class Tables:
         would take twice the time, and the engine is told to pack nothing.
         """
         column = self._declared(table, name)
-        base = self.bases[table.name]
-        held, is_id = base.held[column.name], column.name in base.ids
-        text = normal(self.writer, column.name, column.type, held, is_id=is_id, whole=whole)
+        text = self.bases[table.name].value(self.writer, column, whole=whole)
         packed = whole and column.type is not Type.TEXT
         return self.writer.dialect.opaque.format(text) if packed else text
 
@@ -308,6 +343,7 @@ class Tables:
 _SUM_BITS = 52  # of a value that is added up for one unit
 _NEAR = 2**20  # more rows of values up to this than any table has add up within 64 bits
 _LARGEST = 53  # bits of what infinity becomes, where the range goes beyond all doubles
+_PLAIN = 900  # the power of two below which any sum of steps is far from the largest double
 _FINEST, _COARSEST = -1_074, 1_024 - _SUM_BITS  # the step of the smallest and largest doubles
 
 
@@ -318,17 +354,23 @@ def measure_text(scope: Scope, measure: UnitMeasure, kind: Type, *, over: str) -
     """
     writer = scope.writer
     if measure.argument is None:
-        return writer.as_type(f"count(*){over}", kind)
+        return writer.whole(f"count(*){over}")
     term = scope.scalar(measure.argument)
     match measure.kind:
-        case UnitKind.COUNT | UnitKind.MIN | UnitKind.MAX:
-            return writer.as_type(f"{measure.kind}({term.text}){over}", kind)
+        case UnitKind.COUNT:
+            return writer.whole(f"count({term.text}){over}")
+        case UnitKind.MIN | UnitKind.MAX:
+            return writer.convert(f"{measure.kind}({term.text}){over}", term.type, kind)
         case UnitKind.SUM | UnitKind.AVG:
             size, value = _in_steps(scope, term, measure.range)
-            total = writer.as_type(f"sum({value}){over}", Type.REAL)
+            total = writer.narrowed(f"sum({value}){over}", writer.dialect.types[Type.REAL])
             if measure.kind is UnitKind.AVG:
                 total = f"({total} / NULLIF(count({value}){over}, 0))"
-            return writer.as_type(f"({total} * {writer.value(size, Type.REAL)})", kind)
+            step = writer.value(size, Type.REAL)
+            product = f"({total} * {step})"
+            if not 2.0**-_PLAIN < size < 2.0**_PLAIN:
+                product = writer.dialect.mul.format(total, step)
+            return product if kind is Type.REAL else writer.convert(product, Type.REAL, kind)
     assert_never(measure.kind)
 
 
@@ -372,7 +414,7 @@ def whole_steps(
     ``added`` if their numbers are added up and nothing else: a missing one may then become 0.
     """
     writer = scope.writer
-    near = alone and max(abs(low), abs(high)) <= _NEAR
+    near = alone and writer.dialect.takes_extremes and max(abs(low), abs(high)) <= _NEAR
     if term.type is Type.INTEGER and exponent == 0:
         value = scope.once(term).text
         first, last = writer.integer(low), writer.integer(high)
@@ -380,13 +422,40 @@ def whole_steps(
             return kept_between(value, first, last, missing=not (added and low == 0))
         return clamped(writer, value, first, last)
     number = scope.real(term)
-    if exponent:
-        step = writer.value(2.0**exponent, Type.REAL)
-        number = Term(f"({number.text} / {step})", Type.REAL)
-    value = scope.once(number).text
     ends = (writer.value(float(low), Type.REAL), writer.value(float(high), Type.REAL))
-    inside = clamped(writer, value, *ends)
-    return writer.as_type(inside, Type.INTEGER)  # to the nearest, ties to even
+    if writer.dialect.is_strict and _is_exact(low, high, exponent):
+        inside = _within(scope, number, (low, high), exponent, ends)
+    else:
+        if exponent:
+            step = Term(writer.value(2.0**exponent, Type.REAL), Type.REAL)
+            number = Term(scope.arithmetic("div", number, step), Type.REAL)
+        inside = clamped(writer, scope.once(number).text, *ends)
+    if max(abs(low), abs(high)) <= _SAFE:
+        return writer.whole(inside)  # to the nearest, ties to even
+    return scope.convert(Term(inside, Type.REAL), Type.INTEGER)
+
+
+def _is_exact(low: int, high: int, exponent: int) -> bool:
+    """Tell whether steps are no larger than 1, and ends in steps are exact doubles as numbers."""
+    return -_PLAIN < exponent <= 0 and max(abs(low), abs(high)) <= 2**_LARGEST
+
+
+def _within(
+    scope: Scope, number: Term, ends: tuple[int, int], exponent: int, steps: tuple[str, str]
+) -> str:
+    """Return a number in steps of 2 ** exponent, clamped before it is divided.
+
+    Between the ends the quotient fits, and a step of at most 1 makes no number smaller.
+    """
+    writer, value = scope.writer, scope.once(number).text
+    low, high = (writer.value(end * 2.0**exponent, Type.REAL) for end in ends)
+    inside = value
+    if exponent:
+        inside = f"({value} / {writer.value(2.0**exponent, Type.REAL)})"
+    return (
+        f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {inside} "
+        f"WHEN {value} < {low} THEN {steps[0]} WHEN {value} > {high} THEN {steps[1]} END"
+    )
 
 
 def tables_read(rows: Rows, catalog: Catalog) -> frozenset[str]:

@@ -14,7 +14,6 @@ from typing import assert_never
 
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.dialect import (
-    DUCKDB,
     Bound,
     Dialect,
     Scope,
@@ -22,8 +21,10 @@ from sordino.engine.compile.dialect import (
     Writer,
     inner,
     select,
+    short_text,
 )
 from sordino.engine.compile.rows import (
+    Base,
     Groups,
     Reader,
     Relation,
@@ -37,7 +38,6 @@ from sordino.engine.compile.rows import (
     weight,
     whole_steps,
 )
-from sordino.engine.duckdb.columns import Base, short_text
 from sordino.plan.plan import (
     Bounded,
     Cells,
@@ -46,6 +46,7 @@ from sordino.plan.plan import (
     Part,
     Ranks,
     RowCount,
+    Shares,
     Statistic,
     Total,
     UnitCount,
@@ -88,6 +89,9 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Ke
     for owner in _owners(bounded.parts):
         text = _prepared(scope, owner, alone=not reader.tables.units)
         if text is not None:
+            small = writer.dialect.small
+            if small is not None and isinstance(owner, Total) and _is_small(owner, bounded.shares):
+                text = writer.narrowed(text, small)
             prepared[owner] = columns.setdefault(text, f"p{len(columns)}")
     named = [f"{text} AS {name}" for text, name in columns.items()]
     chosen = [*units, *(f"{value} AS {k}" for value, k in zip(values, keys, strict=True)), *named]
@@ -96,7 +100,7 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Ke
         for key, value, k in zip(bounded.keys, values, keys, strict=True):
             raw = rows.raw.get(key.scalar.name) if isinstance(key.scalar, Field) else None
             chosen.append(f"{raw or value} AS r_{k}")
-            late.append((f"r_{k}", short_text(writer, f"r_{k}") if raw else f"r_{k}"))
+            late.append((f"r_{k}", _short(writer, f"r_{k}") if raw else f"r_{k}"))
     text = select(chosen, scope.source(rows.step))
     if any(key.other is not None for key in bounded.keys):
         mapped = [_mapped(writer, key, k) for key, k in zip(bounded.keys, keys, strict=True)]
@@ -112,6 +116,22 @@ def keyed(reader: Reader, rows: Relation, bounded: Bounded, *, keep: bool) -> Ke
     return Keyed(step, tuple(keys), prepared, listed, tuple(late))
 
 
+_SMALL = 2**26  # sums of 2 ** 37 rows of this size are still of 64 bits
+_LARGE = 2**62  # and so are weighed sums of a unit and group below this
+
+
+def _is_small(total: Total, shares: Shares) -> bool:
+    """Tell whether sums of a total fit into 64 bits, also when they are weighed."""
+    size = max(abs(total.low - total.offset), abs(total.high - total.offset))
+    most: int = size**total.power
+    return most <= _SMALL and most * shares.steps * shares.rows < _LARGE
+
+
+def _short(writer: Writer, column: str) -> str:
+    """Return text as its source has it, cut and compared byte by byte."""
+    return short_text(writer, writer.dialect.bytewise.format(column))
+
+
 def mapped_keys(writer: Writer, bounded: Bounded) -> list[str]:
     """Return the keys, those that are not on their list as ``other`` where there is one."""
     return [_mapped(writer, key, f"k{place}") for place, key in enumerate(bounded.keys)]
@@ -121,29 +141,36 @@ def _value(scope: Scope, key: Key) -> str:
     if key.bins is None:
         return scope.scalar(key.scalar).text
     writer, bins = scope.writer, key.bins
-    value = scope.once(scope.real(scope.scalar(key.scalar))).text
+    value = scope.once(scope.real(scope.scalar(key.scalar)))
     low, high, count = float(bins.range.low), float(bins.range.high), float(bins.count)
     first, last = writer.value(low, Type.REAL), writer.value(high, Type.REAL)
-    inside, start, width = value, first, high - low
+    inside, start, width = value, low, high - low
     if math.isinf(width * count):  # all of it smaller by a power of two, which changes no bin
         shrink = 2.0 ** -(2 + bins.count.bit_length())
-        inside = f"({value} * {writer.value(shrink, Type.REAL)})"
-        start, width = writer.value(low * shrink, Type.REAL), high * shrink - low * shrink
-    many, whole = writer.value(count, Type.REAL), writer.value(width, Type.REAL)
-    place = writer.as_type(f"floor(({inside} - {start}) * {many} / {whole})", Type.INTEGER)
-    tested = writer.dialect.opaque.format(value)  # whatever a file says of its values
+        smaller = scope.arithmetic("mul", value, _real(writer, shrink))
+        inside = Term(smaller, Type.REAL)
+        start, width = low * shrink, high * shrink - low * shrink
+    from_start = Term(scope.arithmetic("sub", inside, _real(writer, start)), Type.REAL)
+    times = Term(scope.arithmetic("mul", from_start, _real(writer, count)), Type.REAL)
+    bins_passed = Term(scope.arithmetic("div", times, _real(writer, width)), Type.REAL)
+    floor = Term(scope.function("floor", bins_passed.text), Type.REAL)
+    place = scope.convert(floor, Type.INTEGER)
+    tested = writer.dialect.opaque.format(value.text)  # whatever a file says of its values
     return (
         f"CASE WHEN {tested} BETWEEN {first} AND {last} "
         f"THEN LEAST({place}, {writer.value(bins.count - 1, Type.INTEGER)}) END"
     )
 
 
+def _real(writer: Writer, value: float) -> Term:
+    return Term(writer.value(value, Type.REAL), Type.REAL)
+
+
 def _test(writer: Writer, key: Key, column: str) -> str:
     """Return whether a key is on its public list."""
     domain = key.domain or ()
     there = [value for value in domain if value is not None]
-    listed = inner(select(["c"], writer.values(there, key.type)))
-    test = f"{column} IN {listed}"
+    test = writer.among(column, there, key.type)
     return f"({test} OR {column} IS NULL)" if len(there) < len(domain) else f"({test})"
 
 
@@ -199,7 +226,7 @@ def _bucket(scope: Scope, ranks: Ranks) -> str:
         place = writer.dialect.whole_division.format(place, writer.integer(ranks.width))
     if ranks.buckets > 2**16:
         return place
-    return writer.cast(place, writer.dialect.place)  # a small type groups in half the time
+    return writer.narrowed(place, writer.dialect.place)  # a small type groups in half the time
 
 
 # Parts. ------------------------------------------------------------------------------------------
@@ -273,7 +300,12 @@ class PartMaker:
         w = weight(self.writer, weights, self.bounded.shares, steps)
         keys = self.rows.keys if weights.by_group else ()
         units = inner(select(["u", *keys, f"{w} AS w"], weights.step))
-        on = " AND ".join(["r.u = a.u", *(f"r.{k} IS NOT DISTINCT FROM a.{k}" for k in keys)])
+        same = self.writer.dialect.same.format
+        tests = ["r.u = a.u", *(same(f"r.{k}", f"a.{k}") for k in keys)]
+        if keys and self.writer.dialect.alike is not None:
+            sides = (", ".join(f"{side}.{k}" for k in keys) for side in "ra")
+            tests.append(self.writer.dialect.alike.format(*sides))
+        on = " AND ".join(tests)
         return inner(select(["r.*", "a.w"], f"{self.rows.step} AS r JOIN {units} AS a ON {on}"))
 
     def _alone(self, statistic: Statistic) -> str:
@@ -281,7 +313,7 @@ class PartMaker:
             case RowCount(argument=None) | UnitCount():
                 return "count(*)"
             case RowCount():
-                return f"count(CASE WHEN {self.rows.prepared[statistic]} THEN 1 END)"
+                return self.writer.dialect.count_if.format(self.rows.prepared[statistic])
             case Total():
                 return f"COALESCE(sum({self.rows.prepared[statistic]}), 0)"
         assert_never(statistic)
@@ -353,11 +385,13 @@ def weights_of(
     if shares.alone:
         return None
     cut = shares.groups is not None or shares.rows_per_group is not None
-    if not (rows.keys and cut):
+    has_cells = any(isinstance(part, Cells) for part in bounded.parts)
+    if not (rows.keys and cut) and not (writer.dialect.by_pairs and has_cells):
         return by_unit(writer, rows.step)
     sums = _partial_sums(rows, bounded)
     least = least_rows(writer, shares)
-    return Groups(writer, rows.step, rows.keys, shares.groups, least, sums, unit).weights()
+    most = shares.groups if rows.keys else None
+    return Groups(writer, rows.step, rows.keys, most, least, sums, unit).weights()
 
 
 def _partial(rows: Keyed, statistic: Statistic) -> str:
@@ -421,7 +455,7 @@ def compile_bounded(
     *,
     salt: int,
     bases: Mapping[str, Base],
-    dialect: Dialect = DUCKDB,
+    dialect: Dialect,
 ) -> Statement:
     """Return the statement that computes all parts of a bounded question on one snapshot."""
     writer = Writer(dialect)
@@ -494,6 +528,16 @@ def _wide(part: Part) -> frozenset[str]:
     return frozenset(f"s{place}" for place, total in enumerate(totals) if total)
 
 
+def _cell(writer: Writer, bounded: Bounded, name: str, kind: str, there: bool) -> str:
+    """Return a column of a part in the type that it has in all parts, or a missing one."""
+    if not there:
+        return writer.missing(kind)
+    if name[0] == "k":
+        held = bounded.keys[int(name[1:])].type
+        return writer.convert(name, held, held)
+    return writer.narrowed(name, kind)
+
+
 def _together(
     writer: Writer,
     bounded: Bounded,
@@ -513,7 +557,7 @@ def _together(
     for place, (part, names) in enumerate(zip(selects, columns, strict=True)):
         chosen = [f"{writer.integer(place)} AS part"] if len(selects) > 1 else []
         chosen += [
-            f"{writer.cast(name if name in names else 'NULL', types[name])} AS {name}"
+            f"{_cell(writer, bounded, name, types[name], name in names)} AS {name}"
             for name in every
         ]
         texts.append(select(chosen, inner(part)))

@@ -18,10 +18,10 @@ from typing import Any
 import duckdb
 
 from sordino.catalog.model import Table
-from sordino.catalog.schemas import Reader, Schema, SourceColumn, arrow_schema
+from sordino.catalog.schemas import Schema, SourceColumn, arrow_schema
 from sordino.engine.compile.dialect import quoted, select
 from sordino.engine.duckdb.columns import Base, check_fit, held_of
-from sordino.engine.duckdb.forks import WORK
+from sordino.engine.forks import WORK
 from sordino.errors import CatalogError
 
 CLOSED: dict[str, Any] = {  # what every database of ours is opened with
@@ -103,9 +103,6 @@ def column(path: Path, table: str, name: str) -> Any:
     """Return the distinct values of a column that the owner declared public, as Arrow."""
     with _opened(path) as connection:
         return _selected(connection, f"DISTINCT {quoted(name)}", table).column(0)
-
-
-READER = Reader(schemas=schemas, views=views, column=column)
 
 
 @contextmanager

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sordino.catalog.model import Catalog, Table
-from sordino.catalog.values import CONVERSIONS, LONGEST_TEXT
-from sordino.engine.compile.dialect import DUCKDB, Writer, known_time, quoted
+from sordino.catalog.model import Column, Table
+from sordino.catalog.values import CONVERSIONS
+from sordino.engine.compile.dialect import Writer, known_time, longer, quoted, short_text
+from sordino.engine.duckdb.dialect import DUCKDB
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
@@ -73,31 +74,26 @@ _LONGEST_MOMENT = len("2024-05-01 12:30:00.123456+00:00")
 class Base:
     """Where a table is read from, and which type each declared column has there.
 
-    ``ids`` are the columns that say whose a row is, or lead there; see ``id_columns``.
+    ``ids`` are the columns that say whose a row is, or lead there; see ``compile.rows.id_columns``.
     """
 
     source: str  # SQL that stands after FROM; made by us
     held: Mapping[str, str]  # names of engine types by column, with parameters for DECIMAL alone
     ids: frozenset[str] = frozenset()
 
+    def value(self, writer: Writer, column: Column, *, whole: bool) -> str:
+        """Return a column in its declared type; ``whole`` leaves text as it is."""
+        name, kind = column.name, column.type
+        return normal(writer, name, kind, self.held[name], is_id=name in self.ids, whole=whole)
+
+    def is_raw(self, column: Column) -> bool:
+        """Tell whether a column is text that is cut if it is too long, and may be cut later."""
+        return self.held.get(column.name) == "VARCHAR" and column.type is Type.TEXT
+
 
 def view_name(place: int) -> str:
     """Return the name under which a connection has the table at a place of the catalog."""
     return f"t{place}"
-
-
-def id_columns(catalog: Catalog, table: Table) -> frozenset[str]:
-    """Return the columns of a table that are ids: its unit, its foreign key, and what others use.
-
-    Two ids that become one would make two people one unit, so they are read by a stricter rule.
-    """
-    names = set() if table.unit is None or table.each_row else {table.unit}
-    if table.parent is not None:
-        names.add(table.parent.column)
-    for other in catalog.tables:
-        if other.parent is not None and other.parent.parent == table.name:
-            names.add(other.parent.parent_column)
-    return frozenset(names)
 
 
 def check_fit(table: str, column: str, kind: Type, held: str, *, is_id: bool = False) -> None:
@@ -131,12 +127,12 @@ def normal(
         case Type.REAL:
             return _real(writer, text, held)
         case Type.TEXT:
-            text = text if held == "VARCHAR" else writer.as_type(text, kind)
+            text = text if held == "VARCHAR" else _as_type(text, kind)
             return text if whole or held not in TEXTS else short_text(writer, text)
         case Type.BOOLEAN:
             return _boolean(writer, text, held)
         case Type.DATE | Type.TIMESTAMP:
-            return known_time(_time(writer, text, kind, held), kind)
+            return known_time(writer, _time(writer, text, kind, held), kind)
 
 
 def typed(table: Table, held: Mapping[str, str], ids: frozenset[str]) -> list[str]:
@@ -146,23 +142,23 @@ def typed(table: Table, held: Mapping[str, str], ids: frozenset[str]) -> list[st
     for column in table.columns:
         name, kind = column.name, column.type
         text = normal(writer, name, kind, held[name], is_id=name in ids, whole=True)
-        columns.append(f"{writer.as_type(text, kind)} AS {quoted(name)}")
+        columns.append(f"{_as_type(text, kind)} AS {quoted(name)}")
     return columns
 
 
 def _integer(writer: Writer, text: str, held: str, *, is_id: bool) -> str:
     if held == "BIGINT":
         return text
-    cast = writer.as_type(text, Type.INTEGER)
+    cast = _as_type(text, Type.INTEGER)
     if held in FLOATS:  # 1.5 is no whole number, and is missing
         return f"CASE WHEN {text} = floor({text}) THEN {cast} END"
     if _DECIMAL.fullmatch(held):  # floor fails at its ends, and a cast there and back does not
-        return f"CASE WHEN {writer.cast(cast, held)} = {text} THEN {cast} END"
+        return f"CASE WHEN {_cast(cast, held)} = {text} THEN {cast} END"
     if held != "VARCHAR":
         return cast
     # What is written as we would write it is told by a cast there and back, and needs no pattern.
-    canonical = f"{writer.as_type(cast, Type.TEXT)} = {text}"
-    long = _longer(writer, text, LONGEST_NUMBER)
+    canonical = f"{_as_type(cast, Type.TEXT)} = {text}"
+    long = longer(writer, text, LONGEST_NUMBER)
     if is_id:
         return f"CASE WHEN {long} THEN NULL WHEN {canonical} THEN {cast} END"
     matches = writer.dialect.functions["matches"].format(text, _WHOLE_TEXT)
@@ -170,16 +166,16 @@ def _integer(writer: Writer, text: str, held: str, *, is_id: bool) -> str:
 
 
 def _real(writer: Writer, text: str, held: str) -> str:
-    number = text if held == "DOUBLE" else writer.as_type(text, Type.REAL)
+    number = text if held == "DOUBLE" else _as_type(text, Type.REAL)
     decimal = _DECIMAL.fullmatch(held)
     if held in _WIDE or (decimal and int(decimal[1]) > _DIGITS):
         # Of 128 bits DuckDB may make a double beside the nearest one, and of text it does not.
-        return writer.as_type(writer.as_type(text, Type.TEXT), Type.REAL)
+        return _as_type(_as_type(text, Type.TEXT), Type.REAL)
     if held in (*WHOLE, *UNSIGNED, "BOOLEAN") or decimal:
         return number
-    zero = writer.as_type("0", Type.REAL)
+    zero = _as_type("0", Type.REAL)
     if held == "VARCHAR":  # which may spell more than a double holds
-        long = _longer(writer, text, LONGEST_NUMBER)
+        long = longer(writer, text, LONGEST_NUMBER)
         matches = writer.dialect.functions["matches"].format(text, _REAL_TEXT)
         finite = writer.dialect.functions["is_finite"].format(number)
         return (
@@ -194,9 +190,9 @@ def _boolean(writer: Writer, text: str, held: str) -> str:
     if held == "BOOLEAN":
         return text
     if held != "VARCHAR":
-        return writer.as_type(text, Type.BOOLEAN)
+        return _as_type(text, Type.BOOLEAN)
     word = writer.dialect.functions["lower"].format(text)
-    long = _longer(writer, text, _LONGEST_WORD)
+    long = longer(writer, text, _LONGEST_WORD)
     return (
         f"CASE WHEN {long} THEN NULL WHEN {word} IN {_YES} THEN TRUE WHEN {word} IN {_NO} "
         "THEN FALSE END"
@@ -207,39 +203,29 @@ def _time(writer: Writer, text: str, kind: Type, held: str) -> str:
     """Return a day or a moment of any year; moments with a zone are turned into UTC."""
     functions = writer.dialect.functions
     if held == "VARCHAR":
-        long = _longer(writer, text, _LONGEST_MOMENT)
+        long = longer(writer, text, _LONGEST_MOMENT)
         if kind is Type.DATE:
             day = functions["matches"].format(text, _DAY_TEXT)
-            return f"CASE WHEN {long} THEN NULL WHEN {day} THEN {writer.as_type(text, kind)} END"
+            return f"CASE WHEN {long} THEN NULL WHEN {day} THEN {_as_type(text, kind)} END"
         plain = functions["matches"].format(text, _MOMENT_TEXT)
         zoned = functions["matches"].format(text, _ZONED_TEXT)
-        utc = functions["zoned"].format(writer.cast(text, ZONED))
+        utc = functions["zoned"].format(_cast(text, ZONED))
         return (
-            f"CASE WHEN {long} THEN NULL WHEN {plain} THEN {writer.as_type(text, kind)} "
+            f"CASE WHEN {long} THEN NULL WHEN {plain} THEN {_as_type(text, kind)} "
             f"WHEN {zoned} THEN {utc} END"
         )
     if held in _IN_UTC:
         text, held = functions[_IN_UTC[held]].format(text), "TIMESTAMP"
     same = {"DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP}
-    return text if same.get(held) is kind else writer.as_type(text, kind)
+    return text if same.get(held) is kind else _as_type(text, kind)
 
 
-def _longer(writer: Writer, text: str, most: int) -> str:
-    """Return whether text has more bytes than any that is read on: it is not walked through."""
-    return writer.dialect.functions["longer"].format(text, writer.integer(most))
+def _cast(text: str, name: str) -> str:
+    return DUCKDB.try_cast.format(text, name)
 
 
-def short_text(writer: Writer, text: str) -> str:
-    """Return text cut where it is too long, and then without NUL.
-
-    The cut comes first, so that it takes no longer for text that is longer.
-    """
-    longest = writer.integer(LONGEST_TEXT)
-    functions = writer.dialect.functions
-    long = _longer(writer, text, LONGEST_TEXT)
-    cut = functions["without_nul"].format(functions["left"].format(text, longest))
-    nul, clean = functions["has_nul"].format(text), functions["without_nul"].format(text)
-    return f"CASE WHEN {long} THEN {cut} WHEN {nul} THEN {clean} ELSE {text} END"
+def _as_type(text: str, kind: Type) -> str:
+    return _cast(text, DUCKDB.types[kind])
 
 
 _NAMED = ("enum", "list", "array", "struct", "map", "union", "variant")

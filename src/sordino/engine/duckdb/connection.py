@@ -28,8 +28,8 @@ import duckdb
 from sordino.catalog.model import CsvFile
 from sordino.engine.compile.dialect import literal, quoted, select
 from sordino.engine.duckdb.attached import CLOSED, unopened
-from sordino.engine.duckdb.forks import WORK, keep_alive
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
+from sordino.engine.forks import WORK, keep_alive
 from sordino.errors import CatalogError
 
 if TYPE_CHECKING:

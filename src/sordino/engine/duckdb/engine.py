@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic
@@ -18,27 +16,45 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
-from sordino.catalog.model import Catalog, CsvFile, DuckdbTable
+from sordino.catalog.model import Catalog, CsvFile
 from sordino.catalog.schemas import Malformed
-from sordino.engine.compile.dialect import DUCKDB, Scope, Term, Writer, common, inner, select
+from sordino.engine.compile.declared import declared_text
+from sordino.engine.compile.dialect import Bound, Writer
+from sordino.engine.compile.public import (
+    join_keys,
+    most_of,
+    public_column,
+    public_rows,
+    rows_of,
+    values_of,
+)
+from sordino.engine.compile.results import as_arrow, parts_of
 from sordino.engine.compile.rows import Tables, tables_read
 from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.duckdb.columns import view_name
 from sordino.engine.duckdb.connection import BAD_TEXT, Database, DryRun, columns_of
-from sordino.engine.duckdb.forks import FORKED, WORK
-from sordino.engine.duckdb.sources import narrowed, sources_of
+from sordino.engine.duckdb.dialect import DUCKDB
+from sordino.engine.duckdb.sources import narrowed, own_tables, sources_of
+from sordino.engine.forks import FORKED, WORK
+from sordino.engine.owner import tell_owner as _tell_owner
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
-from sordino.errors import CatalogError, SealedError, SordinoError, Unsupported
+from sordino.errors import CatalogError, SealedError, Unsupported
 from sordino.ledger.entry import Receipt
 from sordino.plan.bound import check_matches
 from sordino.plan.plan import Bounded
 from sordino.query.tree import JoinPublic
-from sordino.query.types import ARROW_TYPES, Type, Value
+from sordino.query.types import Type, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_SAFE_TO_QUOTE = (
+    duckdb.OutOfMemoryException,
+    duckdb.IOException,
+    duckdb.InterruptException,
+)
+tell_owner = partial(_tell_owner, safe=_SAFE_TO_QUOTE)
 _T = TypeVar("_T")
 _STATEMENTS = 8 * MEGABYTE  # of statements that are kept compiled
 _JOINS = 256  # of which it is kept how many public rows have one key
@@ -72,6 +88,7 @@ class DuckdbEngine:
         spill_limit: str | None = None,
     ) -> None:
         self.catalog = catalog
+        self.dialect = DUCKDB
         sources = sources_of(catalog)
         self._files_of = sources.of
         self._frames = {table.name: secrets.token_hex(16) for table in catalog.tables}
@@ -83,7 +100,7 @@ class DuckdbEngine:
             sources, threads=threads, memory_limit=memory_limit, spill_limit=spill_limit
         )
         self.bases = self.database.doors.bases
-        names = [view_name(place) for place in range(len(catalog.tables))]
+        names = [view_name(place) for place, _ in own_tables(catalog)]
         with self.database.connection() as connection:
             self._dry_run = DryRun(columns_of(connection, names))
         self._compiled = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._compile)
@@ -136,10 +153,10 @@ class DuckdbEngine:
             statement = self.statement(bounded, salt=salt)
             database = self._loaded(tables_read(bounded.rows, self.catalog))
             table = _read(database, lambda: _answered(database, statement, progress, due))
-            return Sealed(_parts(table, statement))
+            return Sealed(parts_of(table, statement))
         except Exception as error:
             charge = f"{receipt.people}:{receipt.number}"
-            _tell_owner("a question failed after its charge", error, charge=charge)
+            tell_owner("a question failed after its charge", error, charge=charge)
         raise SealedError
 
     def read(self, names: Iterable[str]) -> None:
@@ -158,7 +175,7 @@ class DuckdbEngine:
                 _read(database, partial(database.load, view_name(place)))
                 self._check_unwritten(table.name)
             except Malformed as error:
-                _tell_owner(f"table {table.name!r} cannot be read", error, public=True)
+                tell_owner(f"table {table.name!r} cannot be read", error, public=True)
                 raise CatalogError(
                     f"table {table.name!r}: its file is not well-formed, so that nothing is asked "
                     "of it or charged; its owner can see where, by 'sordino check --read'"
@@ -168,7 +185,7 @@ class DuckdbEngine:
             except Exception as error:
                 if _is_interrupt(error):
                     raise KeyboardInterrupt from None
-                _tell_owner(f"table {table.name!r} cannot be read", error)
+                tell_owner(f"table {table.name!r} cannot be read", error)
                 raise CatalogError(
                     f"table {table.name!r}: its file cannot be read, so that nothing is asked of "
                     "it or charged; the owner's log says of which kind the failure was"
@@ -223,11 +240,11 @@ class DuckdbEngine:
         """Return the statement of a question, once it has been carried out on made-up rows."""
         try:
             statement = self.statement(bounded, salt=0)
-            self._dry_run.run(lambda database: _parts(_execute(database, statement), statement))
+            self._dry_run.run(lambda database: parts_of(_execute(database, statement), statement))
         except Exception as error:
             if _is_interrupt(error):
                 raise KeyboardInterrupt from None
-            _tell_owner("a question cannot be carried out", error, public=True)
+            tell_owner("a question cannot be carried out", error, public=True)
         else:
             return statement
         raise Unsupported(
@@ -238,12 +255,12 @@ class DuckdbEngine:
 
     def _matches_of(self, join: JoinPublic) -> int:
         tables = Tables(Writer(DUCKDB), self.catalog, self.bases, units=False)
-        return self._matches(join.table, self.version([join.table]), _join_keys(tables, join))
+        return self._matches(join.table, self.version([join.table]), join_keys(tables, join))
 
     def _most_matches(self, name: str, _: str, keys: tuple[tuple[str, Type], ...]) -> int:
         writer = Writer(DUCKDB)
         tables = Tables(writer, self.catalog, self.bases, units=False)
-        (many,) = self._read_public(name, writer, _most_of(tables, name, keys))
+        (many,) = self._read_public(name, writer, most_of(tables, name, keys))
         return int(many)
 
     def statement(self, bounded: Bounded, *, salt: int) -> Statement:
@@ -252,28 +269,43 @@ class DuckdbEngine:
 
     def public_values(self, table: str, column: str) -> tuple[Value, ...]:
         """Return the distinct values of a public table's column, sorted, without missing ones."""
-        declared = self.catalog.table(table)
-        found = declared.column(column) if declared else None
-        if declared is None or found is None or not declared.public:
-            raise CatalogError(f"{table!r} is no public table with a column {column!r}")
+        declared, found = public_column(self.catalog, table, column)
         writer = Writer(DUCKDB)
         tables = Tables(writer, self.catalog, self.bases, units=False)
-        base = tables.base(declared, [("v", found.name)])
-        text = select(["v"], base, where=["v IS NOT NULL"], distinct=True) + " ORDER BY v"
-        return tuple(self._read_public(declared.name, writer, text))
+        return tuple(self._read_public(declared.name, writer, values_of(tables, declared, found)))
+
+    def public_table(self, table: str) -> pa.Table:
+        """Return all rows of a public table, its columns in their declared types."""
+        declared = public_rows(self.catalog, table)
+        writer = Writer(DUCKDB)
+        tables = Tables(writer, self.catalog, self.bases, units=False)
+        held = self._public(declared.name, writer, rows_of(tables, declared))
+        return held.rename_columns([column.name for column in declared.columns])
 
     def _read_public(self, name: str, writer: Writer, text: str) -> list[Any]:
-        """Return the first column of a SELECT on a public table, and on no other."""
+        values: list[Any] = self._public(name, writer, text).column(0).to_pylist()
+        return values
+
+    def _public(self, name: str, writer: Writer, text: str) -> pa.Table:
+        """Return the rows of a SELECT on a public table, and on no other."""
         sql, bound, _ = writer.statement(text)
         try:
             # Nothing private may be read here: no question has been paid for.
             database = self._loaded([name])
-            return _read(database, lambda: _first_column(database, sql, list(bound)))
+            return _read(database, lambda: _fetched(database, sql, list(bound)))
         except Exception as error:
             if _is_interrupt(error):
                 raise KeyboardInterrupt from None
-            _tell_owner("a public table could not be read", error)
+            tell_owner("a public table could not be read", error)
         raise CatalogError(f"the public table {name!r} cannot be read")
+
+    def fetch(self, sql: str, bound: Sequence[Bound]) -> list[Any]:
+        """Return the rows of a SELECT, exact and for the owner's eyes alone."""
+        try:
+            with self.database.connection() as connection:
+                return connection.execute(sql, list(bound)).fetchall()
+        except duckdb.Error as error:  # whose words may quote a value
+            raise CatalogError(f"it cannot be read: {type(error).__name__}") from None
 
     def swap(self, table: str, frame: Any) -> None:
         """Put other rows in the place of a table in memory; its columns must have the same types.
@@ -300,7 +332,7 @@ class DuckdbEngine:
         folder = Path.cwd() if self.catalog.path is None else self.catalog.path.parent.resolve()
         told = []
         for table in sorted(tables):
-            told.append(_declared(self.catalog, table))
+            told.append(declared_text(self.catalog, table))
             files = self._files_of.get(table)
             if files is None:
                 told.append(self._frames[table])
@@ -317,76 +349,12 @@ class DuckdbEngine:
             self.database.close()
 
     def _compile(self, bounded: Bounded) -> Statement:
-        return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases)
-
-
-def _join_keys(tables: Tables, join: JoinPublic) -> tuple[tuple[str, Type], ...]:
-    """Return the columns of the public table that a join compares, and in which types."""
-    table = tables.table(join.table)
-    return tuple(
-        (name, common(scalar.type, tables.column_type(table, name))) for scalar, name in join.on
-    )
-
-
-def _most_of(tables: Tables, name: str, keys: tuple[tuple[str, Type], ...]) -> str:
-    """Return a SELECT of the largest number of rows of a public table with one key.
-
-    Keys are counted in the type in which a join compares them; in it two of them may be equal.
-    """
-    table = tables.table(name)
-    if not table.public:
-        raise ValueError(f"table {table.name!r} is not public")
-    names = {column: tables.inner_name(table, column) for column, _ in keys}
-    base = tables.base(table, [(inside, column) for column, inside in names.items()])
-    scope = Scope(tables.writer, {})
-    texts = [
-        scope.into(Term(names[column], tables.column_type(table, column)), kind).text
-        for column, kind in keys
-    ]
-    columns = [f"j{place}" for place in range(len(texts))]
-    made = [f"{text} AS {column}" for text, column in zip(texts, columns, strict=True)]
-    rows = inner(select(made, scope.source(base)))
-    there = [f"{column} IS NOT NULL" for column in columns]
-    counts = inner(select(["count(*) AS n"], rows, where=there, by=columns))
-    return select(["COALESCE(max(n), 0) AS n"], counts)
+        return compile_bounded(bounded, self.catalog, salt=0, bases=self.bases, dialect=DUCKDB)
 
 
 def _weight(statement: Statement) -> int:
     """Return about how many bytes a statement takes, and what it was compiled from."""
     return 10_000 + 4 * (len(statement.sql) + len(repr(statement.parameters)))
-
-
-# Options of CSV files in the order in which a version tells them.
-_CSV_OPTIONS = (
-    "separator", "encoding", "quote", "decimal", "date_format", "timestamp_format", "nulls",
-    "malformed",
-)  # fmt: skip
-
-
-def _declared(catalog: Catalog, name: str) -> str:
-    """Say how the rows of a table are read and whose they are.
-
-    docs/identity.md describes the text. Its words stay as they are, whatever classes are called.
-    """
-    table = catalog.table(name)
-    if table is None:
-        raise CatalogError(f"there is no table {name!r}")
-    source, read, parent = table.source, "", "None"
-    if isinstance(source, DuckdbTable):
-        read = source.table
-    elif isinstance(source, CsvFile):
-        # Options that are left out are not told: answers from before there were any stay free.
-        plain = replace(source, path=Path()) == CsvFile(Path(), source.separator)
-        told = (f"{option}={getattr(source, option)!r}" for option in _CSV_OPTIONS)
-        read = source.separator if plain else f"CsvFile(path=PosixPath('.'), {', '.join(told)})"
-    if table.parent is not None:
-        key = table.parent
-        parent = (
-            f"ForeignKey(column={key.column!r}, parent={key.parent!r}, "
-            f"parent_column={key.parent_column!r})"
-        )
-    columns = [(column.name, column.type.value) for column in table.columns]
-    return f"({name!r}, {table.unit!r}, {parent}, {table.public!r}, {read!r}, {columns!r})"
 
 
 def _opened(catalog: Catalog, files: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
@@ -436,11 +404,9 @@ def _is_interrupt(error: Exception) -> bool:
     return type(error) is RuntimeError and "interrupted" in str(error)
 
 
-def _first_column(database: Database, sql: str, bound: list[Any]) -> list[Any]:
+def _fetched(database: Database, sql: str, bound: list[Any]) -> pa.Table:
     with database.connection() as connection:
-        table = connection.sql(sql, params=bound).to_arrow_table()
-    values: list[Any] = table.column(0).to_pylist()
-    return values
+        return connection.sql(sql, params=bound).to_arrow_table()
 
 
 def _answered(
@@ -512,73 +478,3 @@ def _execute(connection: duckdb.DuckDBPyConnection, statement: Statement) -> pa.
     # A relation is planned twice, once to learn its columns; that costs more than a few tuples.
     rows = connection.execute(statement.sql, parameters).fetchall()
     return as_arrow(rows, statement)
-
-
-def _parts(table: pa.Table, statement: Statement) -> tuple[pa.Table, ...]:
-    """Return the rows of each part, with its own columns in their own types."""
-    import pyarrow as pa  # pyarrow is loaded where results are
-    import pyarrow.compute as pc
-
-    parts = []
-    for place, (names, wide) in enumerate(zip(statement.columns, statement.wide, strict=True)):
-        rows = table
-        if len(statement.columns) > 1:
-            rows = table.filter(pc.equal(table.column("part"), place))
-        columns = {
-            name: _narrow(rows.column(name), pa.int64())
-            if name[0] == "s" and name not in wide
-            else rows.column(name)
-            for name in names
-        }
-        parts.append(pa.table(columns))
-    return tuple(parts)
-
-
-def _narrow(column: Any, kind: Any) -> Any:
-    return column if column.type == kind else column.cast(kind)
-
-
-def as_arrow(rows: list[Any], statement: Statement) -> pa.Table:
-    """Return tuples as Arrow, in the types that the statement gives."""
-    import pyarrow as pa  # pyarrow is loaded where results are
-
-    keys = {f"k{place}": ARROW_TYPES[kind] for place, kind in enumerate(statement.types)}
-    wide = frozenset[str]().union(*statement.wide)
-    columns = list(zip(*rows, strict=True)) or [()] * len(statement.every)
-    arrays = {
-        name: pa.array(column, keys.get(name, pa.decimal128(38, 0) if name in wide else pa.int64()))
-        for name, column in zip(statement.every, columns, strict=True)
-    }
-    return pa.table(arrays)
-
-
-# What the owner is told of a failure: what failed and of which kind, and no value of a row. -------
-#
-# A database quotes values in what it says of an error, so its words are kept only where they are of
-# memory, of files, or of an interrupt. A trace would have them too, and is left out.
-
-_OWNER_LOG = logging.getLogger("sordino.owner")
-_OWNER_LOG.addHandler(logging.NullHandler())  # what is logged is for the owner, not for stderr
-
-_SAFE_TO_QUOTE = (
-    SordinoError,
-    MemoryError,
-    OSError,
-    duckdb.OutOfMemoryException,
-    duckdb.IOException,
-    duckdb.InterruptException,
-)
-
-
-def _tell_owner(
-    what: str, error: BaseException, *, public: bool = False, charge: str | None = None
-) -> None:
-    """Write a failure to the owner's log; ``public`` if it cannot have met a value of a row.
-
-    ``charge`` says of which charge it is, as in "people:7".
-    """
-    said = "; what it says is left out, for it may quote a value"
-    if public or isinstance(error, _SAFE_TO_QUOTE):
-        said = f": {str(error).splitlines()[0] if str(error) else ''}"
-    # The log keeps the text of a record and none of its arguments, which might be values.
-    _OWNER_LOG.error(f"{what}: {type(error).__name__}{said}", extra={"charge": charge})

@@ -19,8 +19,9 @@ import duckdb
 
 from sordino.catalog.arrow import plain, type_of
 from sordino.catalog.model import Table
-from sordino.engine.compile.dialect import DUCKDB, inner, literal, quoted, select
+from sordino.engine.compile.dialect import inner, literal, quoted, select
 from sordino.engine.duckdb.columns import MOMENTS, Base, check_fit, held_of, typed
+from sordino.engine.duckdb.dialect import DUCKDB
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 

@@ -10,10 +10,21 @@ from typing import Any, assert_never
 
 import duckdb
 
-from sordino.catalog.model import Catalog, Column, CsvFile, DuckdbTable, Frame, ParquetFile, Table
+from sordino.catalog.model import (
+    Catalog,
+    Column,
+    CsvFile,
+    DuckdbTable,
+    Frame,
+    ParquetFile,
+    PostgresTable,
+    SparkTable,
+    Table,
+)
 from sordino.engine.compile.dialect import select
+from sordino.engine.compile.rows import id_columns
 from sordino.engine.duckdb.attached import attached_door
-from sordino.engine.duckdb.columns import Base, check_fit, held_of, id_columns, typed, view_name
+from sordino.engine.duckdb.columns import Base, check_fit, held_of, typed, view_name
 from sordino.engine.duckdb.parquet import ParquetDoor, parquet_door
 from sordino.errors import CatalogError, HeaderError
 from sordino.query.types import ARROW_TYPES, Type
@@ -62,13 +73,22 @@ class Doors:
     parquet: Mapping[str, ParquetDoor] = field(repr=False)
 
 
+def own_tables(catalog: Catalog) -> list[tuple[int, Table]]:
+    """Return the tables that DuckDB reads, each with its place in the catalog."""
+    return [
+        (place, table)
+        for place, table in enumerate(catalog.tables)
+        if not isinstance(table.source, PostgresTable | SparkTable)
+    ]
+
+
 def sources_of(catalog: Catalog) -> Sources:
     """Return what the tables of a catalog are read from; files must exist."""
     of: dict[str, tuple[str, ...]] = {}
     databases: dict[str, str] = {}
     frames: dict[str, Any] = {}
     loaded: dict[str, tuple[CsvRows, str]] = {}
-    for place, table in enumerate(catalog.tables):
+    for place, table in own_tables(catalog):
         name = view_name(place)
         match table.source:
             case ParquetFile(path=path):
@@ -86,6 +106,8 @@ def sources_of(catalog: Catalog) -> Sources:
                 databases.setdefault(file, f"d{len(databases)}")
             case Frame(table=held):
                 frames[name] = narrowed(table, held)
+            case PostgresTable() | SparkTable():
+                raise TypeError("a table of a server has an engine of its own")
             case _:
                 assert_never(table.source)
     files = tuple(file for found in of.values() for file in found)
@@ -98,7 +120,7 @@ def doors_of(sources: Sources, connection: duckdb.DuckDBPyConnection) -> Doors:
     parquet: dict[str, ParquetDoor] = {}
     bases: dict[str, Base] = {}
     frames: dict[str, Any] = {}
-    for place, table in enumerate(sources.catalog.tables):
+    for place, table in own_tables(sources.catalog):
         name, ids = view_name(place), id_columns(sources.catalog, table)
         match table.source:
             case ParquetFile():
@@ -115,6 +137,8 @@ def doors_of(sources: Sources, connection: duckdb.DuckDBPyConnection) -> Doors:
                 if isinstance(table.source, CsvFile):
                     _check_texts(table, ids)
                 bases[table.name] = _frame_base(connection, table, name, sources, ids)
+            case PostgresTable() | SparkTable():
+                raise TypeError("a table of a server has an engine of its own")
             case _:
                 assert_never(table.source)
     return Doors(views, bases, frames, parquet)

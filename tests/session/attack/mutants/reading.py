@@ -11,12 +11,13 @@ from unittest import mock
 from sordino.catalog import arrow, frames
 from sordino.catalog import arrow as entries
 from sordino.catalog.csv import files as csv_values
-from sordino.engine.compile.dialect import DUCKDB, known_time
+from sordino.engine.compile.dialect import known_time, short_text
 from sordino.engine.duckdb import attached as duckdb_attached
 from sordino.engine.duckdb import columns as bases
 from sordino.engine.duckdb import connection as duckdb_connection
 from sordino.engine.duckdb import engine as duckdb
 from sordino.engine.duckdb import parquet as duckdb_parquet
+from sordino.engine.duckdb.dialect import DUCKDB
 from tests.support.rewrite import rewritten
 
 Mutant = tuple[str, Callable[[], AbstractContextManager[Any]]]
@@ -123,14 +124,14 @@ READING: dict[str, Mutant] = {
     ),
     "decimals are compared with their floor": _of(
         "duckdb DECIMAL(38,37)", bases._integer,
-        "CASE WHEN {writer.cast(cast, held)} = {text} THEN",
+        "CASE WHEN {_cast(cast, held)} = {text} THEN",
         "CASE WHEN {text} = floor({text}) THEN",
     ),
     "long ids are cut": _of(
         _VARCHAR, bases.normal, "text if whole or held not in TEXTS", "text if held not in TEXTS"
     ),
-    "values keep NUL": _of(_VARCHAR, bases.short_text, "WHEN {nul} THEN {clean} ", ""),
-    "long text is not cut": _of(_VARCHAR, bases.short_text, "WHEN {long} THEN {cut} ", ""),
+    "values keep NUL": _of(_VARCHAR, short_text, "WHEN {nul} THEN {clean} ", ""),
+    "long text is not cut": _of(_VARCHAR, short_text, "WHEN {long} THEN {cut} ", ""),
     "a day is what DuckDB takes for one": _with(_VARCHAR, bases, "_DAY_TEXT", "'.*'"),
     "a moment is what DuckDB takes for one": _with(_VARCHAR, bases, "_MOMENT_TEXT", "'.*'"),
     "a real number is what DuckDB takes for one": _with(_VARCHAR, bases, "_REAL_TEXT", "'.*'"),

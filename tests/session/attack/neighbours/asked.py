@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from sordino.engine.duckdb.engine import DuckdbEngine
+from sordino.engine.protocol import OpenEngine
 from sordino.errors import QueryError
 from tests.session.attack.neighbours.campaign import make_settings
 from tests.session.attack.neighbours.data import Rows, frames, make_world
@@ -25,7 +27,7 @@ class Asked:
     random: Random
     schema: Schema
     rows: Rows
-    engine: DuckdbEngine
+    engine: OpenEngine
 
     def questions(self, many: int) -> Iterator[tuple[str, Prepared]]:
         """Ask so many questions, and return those that are not refused."""
@@ -45,12 +47,12 @@ class Asked:
 
 
 @contextmanager
-def asked(seed: str) -> Iterator[Asked]:
+def asked(seed: str, opened: Callable[..., Any] = DuckdbEngine) -> Iterator[Asked]:
     """Make the world that follows from some words, and an engine that holds its rows."""
     random = dice(seed)
     schema = make_schema(random, odd=False)
     rows = make_world(random, schema, leaving=1).rows(frozenset({0}), random)
-    engine = DuckdbEngine(schema.catalog(frames(schema, rows)), threads=1)
+    engine = opened(schema.catalog(frames(schema, rows)), threads=1)
     try:
         yield Asked(random, schema, rows, engine)
     finally:

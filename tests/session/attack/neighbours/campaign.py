@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
-from sordino.catalog.model import Limits
+from sordino.catalog.model import Catalog, Limits
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.errors import QueryError, SealedError
 from tests.session.attack.neighbours.check import exact_faults, price_faults, public_faults
@@ -88,15 +88,24 @@ def listening() -> Iterator[Ear]:
         owner.removeHandler(ear)
 
 
+Opened: TypeAlias = "Callable[[int, Catalog], Any]"  # an engine, for each data set of a world
+
+
+def _embedded(place: int, catalog: Catalog) -> DuckdbEngine:
+    del place
+    return DuckdbEngine(catalog, threads=1)
+
+
 class Site:
     """The data sets of a world, each with its catalog and its engine."""
 
-    def __init__(self, random: Random, world: World) -> None:
+    def __init__(self, random: Random, world: World, opened: Opened | None = None) -> None:
         schema = world.schema
         self.sets = world.sets()
         self.rows = [world.rows(present, random) for present in self.sets]
         tables = [frames(schema, rows) for rows in self.rows]
-        self.engines = [DuckdbEngine(schema.catalog(given), threads=1) for given in tables]
+        opened = opened or _embedded
+        self.engines = [opened(place, schema.catalog(given)) for place, given in enumerate(tables)]
         for engine in self.engines[1:-1]:  # the first and the last are compared
             engine._compiled = self.engines[0]._compiled
         self.pairs = [
@@ -179,30 +188,46 @@ def make_settings(random: Random) -> Settings:
     )
 
 
-def campaign(seed: int, *, triples: int, questions: int = 12, leaving: int = 4) -> Tally:
+def campaign(
+    seed: int,
+    *,
+    triples: int,
+    questions: int = 12,
+    leaving: int = 4,
+    opened: Opened | None = None,
+) -> Tally:
     """Go on with new schemas until so many triples were compared."""
     tally = Tally()
-    for world in worlds(seed, questions=questions, leaving=leaving):
+    for world in worlds(seed, questions=questions, leaving=leaving, opened=opened):
         tally.add(world)
         if tally.triples >= triples:
             break
     return tally
 
 
-def worlds(seed: int, *, questions: int, leaving: int = 3) -> Iterator[Tally]:
+def worlds(
+    seed: int, *, questions: int, leaving: int = 3, opened: Opened | None = None
+) -> Iterator[Tally]:
     """Go through what was seen in one schema after the other, without end."""
     number = 0
     while True:
         name = f"{seed}/{number}"
-        yield one_world(dice(name), name, questions=questions, leaving=leaving)
+        yield one_world(dice(name), name, questions=questions, leaving=leaving, opened=opened)
         number += 1
 
 
-def one_world(random: Random, name: Any, *, questions: int, leaving: int = 3) -> Tally:
+def one_world(
+    random: Random,
+    name: Any,
+    *,
+    questions: int,
+    leaving: int = 3,
+    opened: Opened | None = None,
+) -> Tally:
     """Return what was seen in one schema."""
     tally = Tally()
     schema = make_schema(random)
-    site = Site(random, make_world(random, schema, leaving=leaving))
+    site = Site(random, make_world(random, schema, leaving=leaving), opened)
     try:
         for _ in range(questions):
             question, settings = make_question(random, schema), make_settings(random)
