@@ -51,6 +51,8 @@ class Dialect:
     round: str  # to a whole number, half away from zero
     hash: str  # of {0}, a list of expressions
     nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
+    total: str  # the exact sum of {0}, whole numbers of 64 bits
+    numbered: str  # a number of its own for each row
     whole_division: str  # {0} divided by {1}, both positive, rounded down
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
     materialized: str
@@ -143,6 +145,10 @@ class Writer:
         """Return a value as one of another type, missing where it does not fit."""
         template = self.dialect.casts.get((held, kind), self.dialect.try_cast)
         return template.format(text, self.dialect.types[kind])
+
+    def total(self, text: str) -> str:
+        """Return the exact sum of whole numbers, as an aggregate or before a window."""
+        return self.dialect.total.format(text)
 
     def step(self, name: str, text: str, *, keep: bool = False) -> str:
         """Name a step of the statement; ``keep`` has the engine compute it once."""

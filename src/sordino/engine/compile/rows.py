@@ -118,7 +118,7 @@ class Groups:
         return ["u", *self.columns, "n", *self.sums]
 
     def _with_total(self, pairs: str) -> str:
-        total = self.writer.whole(f"sum({self.least}) OVER (PARTITION BY u)")
+        total = self.writer.whole(f"{self.writer.total(self.least)} OVER (PARTITION BY u)")
         return select([*self._names(), f"{total} AS m"], pairs)
 
     def _ranked(self, pairs: str) -> str:
@@ -157,7 +157,7 @@ def weight(writer: Writer, weights: Weights, shares: Shares, steps: int) -> str:
 def crowded(writer: Writer, rows: str, keys: tuple[str, ...], shares: Shares) -> str:
     """Return how many units have more rows, or more groups, than count in full."""
     pairs = inner(select(["u", "count(*) AS n"], rows, by=["u", *keys]))
-    tests = [f"sum({least_rows(writer, shares)}) > {writer.integer(shares.rows)}"]
+    tests = [f"{writer.total(least_rows(writer, shares))} > {writer.integer(shares.rows)}"]
     if shares.groups is not None and keys:
         tests.append(f"count(*) > {writer.integer(shares.groups)}")
     if shares.rows_per_group is not None:
@@ -276,7 +276,7 @@ class Tables:
                 f"{self._column(table, column.name)} AS {self.inner_name(table, column.name)}"
                 for column in table.columns
             ]
-            text = select(["row_number() OVER () AS u", *chosen], self.bases[table.name].source)
+            text = select([f"{self.writer.dialect.numbered} AS u", *chosen], self.bases[table.name].source)
             self.numbered[table.name] = self.writer.step("numbered", text, keep=True)
         return self.numbered[table.name]
 
@@ -358,7 +358,7 @@ def measure_text(scope: Scope, measure: UnitMeasure, kind: Type, *, over: str) -
             return writer.convert(f"{measure.kind}({term.text}){over}", term.type, kind)
         case UnitKind.SUM | UnitKind.AVG:
             size, value = _in_steps(scope, term, measure.range)
-            total = writer.narrowed(f"sum({value}){over}", writer.dialect.types[Type.REAL])
+            total = writer.narrowed(f"{writer.total(value)}{over}", writer.dialect.types[Type.REAL])
             if measure.kind is UnitKind.AVG:
                 total = f"({total} / NULLIF(count({value}){over}, 0))"
             step = writer.value(size, Type.REAL)

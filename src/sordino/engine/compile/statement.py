@@ -292,17 +292,19 @@ class PartMaker:
             case RowCount():
                 return f"count(CASE WHEN {self.rows.prepared[statistic]} THEN 1 END)"
             case Total():
-                return f"COALESCE(sum({self.rows.prepared[statistic]}), 0)"
+                return f"COALESCE({self.writer.total(self.rows.prepared[statistic])}, 0)"
         assert_never(statistic)
 
     def _of_rows(self, statistic: Statistic) -> str:
         match statistic:
             case RowCount(argument=None):
-                return "COALESCE(sum(w), 0)"
+                return f"COALESCE({self.writer.total('w')}, 0)"
             case RowCount():
-                return f"COALESCE(sum(CASE WHEN {self.rows.prepared[statistic]} THEN w END), 0)"
+                there = f"CASE WHEN {self.rows.prepared[statistic]} THEN w END"
+                return f"COALESCE({self.writer.total(there)}, 0)"
             case Total():
-                return f"COALESCE(sum(w * {self.rows.prepared[statistic]}), 0)"
+                weighed = f"w * {self.rows.prepared[statistic]}"
+                return f"COALESCE({self.writer.total(weighed)}, 0)"
             case UnitCount():
                 return "count(DISTINCT u)" if self.rows.keys else self._every_unit()
         assert_never(statistic)
@@ -315,7 +317,7 @@ class PartMaker:
     def _of_pairs(self, statistic: Statistic) -> str:
         match statistic:
             case RowCount(argument=None):
-                return "COALESCE(sum(w * n), 0)"
+                return f"COALESCE({self.writer.total('w * n')}, 0)"
             case RowCount() | Total():
                 return f"COALESCE(sum(w * {_partial(self.rows, statistic)}), 0)"
             case UnitCount():
@@ -329,7 +331,7 @@ class PartMaker:
         if self.weights is None:
             return self._grouped(["count(*)"], self.rows.step, by=(value,))
         source = self._weighed(self.weights, self.bounded.shares.coarse_steps)
-        return self._grouped(["sum(w)"], source, by=(value,))
+        return self._grouped([self.writer.total("w")], source, by=(value,))
 
     def _ranks(self, ranks: Ranks) -> str:
         value = self.rows.prepared[ranks]

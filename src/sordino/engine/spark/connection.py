@@ -12,6 +12,8 @@ import logging
 import os
 import secrets
 import threading
+import warnings
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
@@ -81,6 +83,8 @@ class Connection:
         self._watching = threading.Lock()
         self.is_broken = False
         self.session = _opened(address)
+        # A session that is left to the end of the process would keep it from ending.
+        self._cleanup = weakref.finalize(self, _stop, self.session, self._process)
         try:
             settle(self.session)
         except CatalogError:
@@ -171,23 +175,28 @@ class Connection:
 
     def close(self) -> None:
         """Let go of the session, unless it is that of another process."""
-        if self._process == os.getpid():
-            with suppress(Exception):
-                self.session.stop()
+        self._cleanup()
+
+
+def _stop(session: SparkSession, process: int) -> None:
+    if process == os.getpid():
+        with suppress(Exception):
+            session.stop()
 
 
 def _opened(address: str) -> SparkSession:
     _silence()
     try:
-        from pyspark.sql.connect.client import DefaultChannelBuilder, SparkConnectClient
-        from pyspark.sql.connect.client.retries import DefaultPolicy
-        from pyspark.sql.connect.session import SparkSession
+        with warnings.catch_warnings():  # of pandas, which is not used
+            warnings.simplefilter("ignore", FutureWarning)
+            from pyspark.sql.connect.client import DefaultChannelBuilder
+            from pyspark.sql.connect.client.retries import DefaultPolicy
+            from pyspark.sql.connect.session import SparkSession
     except ImportError:
         raise CatalogError(
             "a table that Spark reads needs pyspark-client, which is not installed; "
             "pip install 'sordino[spark]'"
         ) from None
-    _silence()
     try:
         builder = DefaultChannelBuilder(address)
     except Exception as error:
@@ -198,8 +207,7 @@ def _opened(address: str) -> SparkSession:
     builder.setChannelOption("grpc.keepalive_timeout_ms", _SILENCE)
     builder.setChannelOption("grpc.enable_http_proxy", 0)
     session = SparkSession(connection=builder, userId=_USER)
-    client: SparkConnectClient = session.client
-    client.set_retry_policies([DefaultPolicy(**_RETRIES)])
+    session.client.set_retry_policies([DefaultPolicy(**_RETRIES)])
     return session
 
 

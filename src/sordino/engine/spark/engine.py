@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
-from sordino.catalog.ids import id_columns
+from sordino.engine.duckdb.columns import id_columns
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.declared import declared_text
 from sordino.engine.compile.dialect import Bound, Writer

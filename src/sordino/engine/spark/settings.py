@@ -17,7 +17,6 @@ SETTINGS = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.caseSensitive": "true",
-    "spark.sql.parser.escapedStringLiterals": "false",  # with it a bound text is read as another
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.charAsVarchar": "false",
@@ -37,7 +36,8 @@ SETTINGS = {
     "spark.sql.variable.substitute": "false",  # ${...} in a statement is no word of Spark's
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
-_OLD = "spark.sql.legacy."  # settings that bring back what Spark did once
+# Settings that bring back what Spark did once. With escaped literals a text could end too early.
+_OLD = ("spark.sql.legacy.", "spark.sql.parser.escapedStringLiterals")
 
 # What SQL says of itself; each is true where the settings hold.
 _SIGNS = {
