@@ -14,6 +14,7 @@ from typing import Protocol, assert_never
 
 from sordino.catalog.model import Catalog, Column, Table
 from sordino.engine.compile.dialect import (
+    NEAR,
     Scope,
     Term,
     Writer,
@@ -118,7 +119,7 @@ class Groups:
         return ["u", *self.columns, "n", *self.sums]
 
     def _with_total(self, pairs: str) -> str:
-        total = self.writer.whole(f"{self.writer.total(self.least)} OVER (PARTITION BY u)")
+        total = self.writer.whole(f"sum({self.least}) OVER (PARTITION BY u)")
         return select([*self._names(), f"{total} AS m"], pairs)
 
     def _ranked(self, pairs: str) -> str:
@@ -157,7 +158,7 @@ def weight(writer: Writer, weights: Weights, shares: Shares, steps: int) -> str:
 def crowded(writer: Writer, rows: str, keys: tuple[str, ...], shares: Shares) -> str:
     """Return how many units have more rows, or more groups, than count in full."""
     pairs = inner(select(["u", "count(*) AS n"], rows, by=["u", *keys]))
-    tests = [f"{writer.total(least_rows(writer, shares))} > {writer.integer(shares.rows)}"]
+    tests = [f"sum({least_rows(writer, shares)}) > {writer.integer(shares.rows)}"]
     if shares.groups is not None and keys:
         tests.append(f"count(*) > {writer.integer(shares.groups)}")
     if shares.rows_per_group is not None:
@@ -336,7 +337,6 @@ class Tables:
 
 
 _SUM_BITS = 52  # of a value that is added up for one unit
-_NEAR = 2**20  # more rows of values up to this than any table has add up within 64 bits
 _LARGEST = 53  # bits of what infinity becomes, where the range goes beyond all doubles
 _PLAIN = 900  # the power of two below which any sum of steps is far from the largest double
 _FINEST, _COARSEST = -1_074, 1_024 - _SUM_BITS  # the step of the smallest and largest doubles
@@ -358,7 +358,7 @@ def measure_text(scope: Scope, measure: UnitMeasure, kind: Type, *, over: str) -
             return writer.convert(f"{measure.kind}({term.text}){over}", term.type, kind)
         case UnitKind.SUM | UnitKind.AVG:
             size, value = _in_steps(scope, term, measure.range)
-            total = writer.narrowed(f"{writer.total(value)}{over}", writer.dialect.types[Type.REAL])
+            total = writer.narrowed(writer.total(value, over=over), writer.dialect.types[Type.REAL])
             if measure.kind is UnitKind.AVG:
                 total = f"({total} / NULLIF(count({value}){over}, 0))"
             step = writer.value(size, Type.REAL)
@@ -409,7 +409,7 @@ def whole_steps(
     ``added`` if their numbers are added up and nothing else: a missing one may then become 0.
     """
     writer = scope.writer
-    near = alone and max(abs(low), abs(high)) <= _NEAR
+    near = alone and max(abs(low), abs(high)) <= NEAR
     if term.type is Type.INTEGER and exponent == 0:
         value = scope.once(term).text
         first, last = writer.integer(low), writer.integer(high)

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.dialect import (
+    NEAR,
     Bound,
     Dialect,
     Scope,
@@ -53,6 +54,8 @@ from sordino.plan.plan import (
 )
 from sordino.query.tree import Field, Key, Rows, Scan
 from sordino.query.types import Type
+
+_SAFE = 2**62
 
 # Rows with their keys and with the arguments of all parts. ---------------------------------------
 
@@ -292,7 +295,8 @@ class PartMaker:
             case RowCount():
                 return f"count(CASE WHEN {self.rows.prepared[statistic]} THEN 1 END)"
             case Total():
-                return f"COALESCE({self.writer.total(self.rows.prepared[statistic])}, 0)"
+                value = self.rows.prepared[statistic]
+                return f"COALESCE({self.writer.total(value, statistic.largest)}, 0)"
         assert_never(statistic)
 
     def _of_rows(self, statistic: Statistic) -> str:
@@ -318,8 +322,14 @@ class PartMaker:
         match statistic:
             case RowCount(argument=None):
                 return f"COALESCE({self.writer.total('w * n')}, 0)"
-            case RowCount() | Total():
-                return f"COALESCE(sum(w * {_partial(self.rows, statistic)}), 0)"
+            case RowCount():
+                return f"COALESCE({self.writer.total(f'w * {_partial(self.rows, statistic)}')}, 0)"
+            case Total():
+                weighed = f"w * {_partial(self.rows, statistic)}"
+                size, shares = statistic.largest, self.bounded.shares
+                if size <= NEAR and shares.steps * shares.rows * size < _SAFE:
+                    return f"COALESCE({self.writer.total(weighed)}, 0)"
+                return f"COALESCE(sum({weighed}), 0)"
             case UnitCount():
                 return "count(*)"
         assert_never(statistic)
@@ -366,7 +376,7 @@ def weights_of(
     cut = shares.groups is not None or shares.rows_per_group is not None
     if not (rows.keys and cut):
         return by_unit(writer, rows.step)
-    sums = _partial_sums(rows, bounded)
+    sums = _partial_sums(writer, rows, bounded)
     least = least_rows(writer, shares)
     return Groups(writer, rows.step, rows.keys, shares.groups, least, sums, unit).weights()
 
@@ -376,7 +386,7 @@ def _partial(rows: Keyed, statistic: Statistic) -> str:
     return f"a_{rows.prepared[statistic]}"
 
 
-def _partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
+def _partial_sums(writer: Writer, rows: Keyed, bounded: Bounded) -> dict[str, str]:
     """Return what is added up for each unit and group, by the names that it gets."""
     sums: dict[str, str] = {}
     for part in bounded.parts:
@@ -387,7 +397,7 @@ def _partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
                 case RowCount():
                     text = f"count(CASE WHEN {rows.prepared[statistic]} THEN 1 END)"
                 case Total():
-                    text = f"COALESCE(sum({rows.prepared[statistic]}), 0)"
+                    text = f"COALESCE({writer.total(rows.prepared[statistic], statistic.largest)}, 0)"
             sums[_partial(rows, statistic)] = text
     return sums
 

@@ -190,7 +190,6 @@ def _text(writer: Writer, text: str, held: str, *, whole: bool) -> str:
         return f"CAST({known_time(writer, text, Type.DATE)} AS STRING)"
     if _HELD[held] is not Type.TEXT:
         return f"CAST({text} AS STRING)"
-    text = f"try_validate_utf8({text})"  # what is no text is missing
     return text if whole else short_text(writer, text)
 
 

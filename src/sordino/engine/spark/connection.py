@@ -106,7 +106,19 @@ class Connection:
 
     def rows(self, sql: str, bound: Sequence[Bound] = ()) -> pa.Table:
         """Return the rows of a SELECT."""
-        return self.session.sql(sql, args=arguments(bound)).toArrow()
+        return self.selected(sql, bound).toArrow()
+
+    def selected(self, sql: str, bound: Sequence[Bound] = ()) -> DataFrame:
+        """Return a SELECT that is not carried out yet.
+
+        The client's own way to make one asks the server first, and again for its rows.
+        """
+        from pyspark.sql.connect.dataframe import DataFrame
+        from pyspark.sql.connect.functions.builtin import lit
+        from pyspark.sql.connect.plan import SQL
+
+        named = {name: lit(value) for name, value in arguments(bound).items()}
+        return DataFrame(SQL(sql, [], named, []), self.session)
 
     def answer(
         self, sql: str, bound: Sequence[Bound], progress: Progress | None, due: float | None

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.catalog.model import Catalog, SparkTable, Table
 from sordino.catalog.servers import names_in
+from sordino.engine.spark.columns import type_of
 from sordino.engine.spark.connection import Connection
 from sordino.errors import CatalogError
+from sordino.query.types import Type
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.dataframe import DataFrame
@@ -163,13 +165,16 @@ def _held(table: Table, frame: DataFrame) -> dict[str, str]:
 
 def _plain(table: Table, frame: DataFrame) -> DataFrame:
     """Return the declared columns as c0, c1, ...: by place, so that no name is read as SQL."""
-    names = [name for name, _ in _schema(frame)]
+    columns = _schema(frame)
+    names = [name for name, _ in columns]
     every = frame.toDF(*(f"a{place}" for place in range(len(names))))
-    chosen = [
-        every[f"a{names.index(column.name)}"].alias(f"c{place}")
-        for place, column in enumerate(table.columns)
-    ]
-    return every.select(*chosen)
+    chosen = []
+    for place, column in enumerate(table.columns):
+        text = f"a{names.index(column.name)}"
+        if type_of(dict(columns)[column.name]) is Type.TEXT:  # what is no text is missing
+            text = f"try_validate_utf8({text})"
+        chosen.append(f"{text} AS c{place}")
+    return every.selectExpr(*chosen)
 
 
 def _provider(connection: Connection, table: Table, source: SparkTable) -> str:
