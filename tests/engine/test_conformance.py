@@ -102,16 +102,14 @@ def group_of(row: Row, keys: tuple[Key, ...]) -> Group | None:
 
 def places(engine: Any, pairs: list[tuple[int, Group]]) -> dict[tuple[int, Group], int]:
     """Return the hash that each unit and group is ranked by."""
-    found = {}
-    for unit, group in pairs:
-        writer = Writer(engine.dialect)
+    writer, hashed = Writer(engine.dialect), []
+    for place, (unit, group) in enumerate(pairs):
         kinds = (Type.INTEGER if isinstance(value, int) else Type.TEXT for value in group)
         texts = [writer.value(SALT, Type.INTEGER), writer.value(unit, Type.INTEGER)]
         texts += [writer.value(value, kind) for value, kind in zip(group, kinds, strict=True)]
-        hashed = engine.dialect.hash.format(", ".join(texts))
-        sql, bound, _ = writer.statement(f"SELECT {hashed}")
-        found[unit, group] = engine.fetch(sql, bound)[0][0]
-    return found
+        hashed.append(f"{engine.dialect.hash.format(', '.join(texts))} AS h{place}")
+    sql, bound, _ = writer.statement(f"SELECT {', '.join(hashed)}")
+    return dict(zip(pairs, engine.fetch(sql, bound)[0], strict=True))
 
 
 def shared(

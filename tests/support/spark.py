@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, Self
 
@@ -48,6 +49,8 @@ CONF = {
 # ended, it kills the server and removes its folder.
 GUARD = """
 import fcntl, json, os, shutil, subprocess, sys, time
+if os.fork():
+    os._exit(0)  # whoever started it has nothing to wait for
 folder, command, environment = json.loads(sys.argv[1])
 with open(folder + "/log", "ab") as log:
     server = subprocess.Popen(
@@ -114,8 +117,9 @@ class SparkServer:
         port = int(known.read_text()) if known.exists() else _free_port()
         (self.folder / "pid").unlink(missing_ok=True)
         told = json.dumps([str(self.folder), self._command(port), {"SPARK_LOCAL_IP": LOOPBACK}])
-        subprocess.Popen(
+        subprocess.run(
             [sys.executable, "-I", "-c", GUARD, told],
+            check=True,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
@@ -183,14 +187,6 @@ class SparkServer:
 
 
 @contextmanager
-def shared_server(run: str) -> Iterator[SparkServer]:
-    """Lend the one server that all processes of a run of the tests share; the first starts it."""
-    folder = Path(tempfile.gettempdir()) / f"sordino-spark-{os.getuid()}-{run}"
-    with SparkServer(folder) as server:
-        yield server
-
-
-@contextmanager
 def own_server(*, java: tuple[str, ...] = SMALL, cores: int = 2) -> Iterator[SparkServer]:
     """Lend a server that nobody else uses."""
     folder = Path(tempfile.mkdtemp(prefix="sordino-spark-"))
@@ -218,3 +214,18 @@ def _listens(port: int) -> bool:
     with socket.socket() as one:
         one.settimeout(1)
         return one.connect_ex((LOOPBACK, port)) == 0
+
+
+@cache
+def shared() -> SparkServer:
+    """Return the server that all processes of this run of the tests share; the first starts it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    folder = Path(tempfile.gettempdir()) / f"sordino-spark-{os.getuid()}-{run}"
+    return SparkServer(folder).__enter__()
+
+
+def stop_shared() -> None:
+    """Leave the shared server, which ends when everybody has left it."""
+    if shared.cache_info().currsize:
+        shared().leave()
+        shared.cache_clear()

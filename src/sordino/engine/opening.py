@@ -37,10 +37,10 @@ def _postgres_reader() -> Reader:
     return READER
 
 
-def _spark(catalog: Catalog, *_: object) -> OpenEngine:
+def _spark(catalog: Catalog, address: str, *_: object) -> OpenEngine:
     from sordino.engine.spark.engine import SparkEngine  # its client is an extra
 
-    return SparkEngine(catalog)
+    return SparkEngine(catalog, address)
 
 
 def _spark_reader() -> Reader:

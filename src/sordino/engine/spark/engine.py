@@ -17,7 +17,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from sordino.cache import MEGABYTE, Shelf, kept_on
-from sordino.engine.duckdb.columns import id_columns
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.declared import declared_text
 from sordino.engine.compile.dialect import Bound, Writer
@@ -30,7 +29,7 @@ from sordino.engine.compile.public import (
     values_of,
 )
 from sordino.engine.compile.results import parts_of
-from sordino.engine.compile.rows import Base, Tables, tables_read
+from sordino.engine.compile.rows import Base, Tables, id_columns, tables_read
 from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.owner import tell_owner
 from sordino.engine.protocol import Exact, Progress
@@ -38,7 +37,7 @@ from sordino.engine.sealed import Sealed
 from sordino.engine.spark.columns import SparkBase, base_of
 from sordino.engine.spark.connection import Connection
 from sordino.engine.spark.dialect import SPARK
-from sordino.engine.spark.sources import Source, address_of, own_tables, source_of
+from sordino.engine.spark.sources import Source, own_tables, source_of
 from sordino.errors import CatalogError, SealedError, Unsupported
 from sordino.ledger.entry import Receipt
 from sordino.plan.bound import check_matches
@@ -66,13 +65,13 @@ class SparkEngine:
     in ``run`` is a SealedError; a session that is lost is opened anew before the next charge.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, address: str) -> None:
         self.catalog = catalog
         self.dialect = SPARK
-        self._address = address_of(catalog)
+        self._address = address
         # A table of the server must not be taken for a view of ours, if it ever lost its views.
         own = secrets.token_hex(8)
-        self._views = {table.name: f"v{place}_{own}" for place, table, _ in own_tables(catalog)}
+        self._views = {table.name: f"v{place}_{own}" for place, table, _ in own_tables(catalog, address)}
         self._lock = threading.RLock()
         self._is_closed = False
         self._stamps: dict[str, str] = {}
@@ -81,7 +80,7 @@ class SparkEngine:
         try:
             self._sources = {
                 table.name: source_of(self._connection, table, source)
-                for _, table, source in own_tables(catalog)
+                for _, table, source in own_tables(catalog, address)
             }
             self.bases: Mapping[str, Base] = {
                 name: self._base(source) for name, source in self._sources.items()

@@ -72,24 +72,13 @@ class Source:
         return _stamp(connection, _frame(connection, self.source).inputFiles())
 
 
-def own_tables(catalog: Catalog) -> list[tuple[int, Table, SparkTable]]:
-    """Return the tables that Spark reads, each with its place in the catalog."""
+def own_tables(catalog: Catalog, address: str) -> list[tuple[int, Table, SparkTable]]:
+    """Return the tables of a catalog that one server reads, each with its place there."""
     return [
         (place, table, table.source)
         for place, table in enumerate(catalog.tables)
-        if isinstance(table.source, SparkTable)
+        if isinstance(table.source, SparkTable) and table.source.address == address
     ]
-
-
-def address_of(catalog: Catalog) -> str:
-    """Return the address of the one server that has all of these tables."""
-    addresses = sorted({source.address for _, _, source in own_tables(catalog)})
-    if len(addresses) != 1:
-        raise CatalogError(
-            f"tables of one catalog are read by one Spark server, and it names "
-            f"{' and '.join(map(repr, addresses))}"
-        )
-    return addresses[0]
 
 
 def source_of(connection: Connection, table: Table, source: SparkTable) -> Source:
