@@ -107,5 +107,3 @@ class LakeLab:
 
     def close(self) -> None:
         self._connection.close()
-
-

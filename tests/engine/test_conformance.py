@@ -254,8 +254,9 @@ def test_ties_of_the_hash_are_broken_by_the_key(engine: Any) -> None:
     for who, city, _, _ in made(8):
         if who is not None:
             own[who].add(city)
+    missing = "" if engine.dialect.name == "spark" else "~"  # where an engine sorts it
     firsts = [
-        city for cities in own.values() for city in sorted(cities, key=lambda c: c or "~")[:2]
+        city for cities in own.values() for city in sorted(cities, key=lambda c: c or missing)[:2]
     ]
     assert dict(found) == Counter(firsts)
 

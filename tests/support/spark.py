@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Spark for tests: a Spark Connect server on a loopback port, from the jars beside the tools.
+"""A real Spark for tests: a Spark Connect server on a loopback port, from jars beside the tools.
 
 Spark's own launcher asks for a module that the Java runtime of the wheel lacks, so Java is started
 without it.
@@ -27,9 +27,9 @@ HOME = Path(sys.prefix) / "spark"  # where `make` puts it
 PATIENCE = 180.0  # seconds
 LOOPBACK = "127.0.0.1"
 PACKAGES = (
-    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
-    "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
-    "sun.security.action", "sun.util.calendar",
+    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio",
+    "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref",
+    "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar",
 )  # fmt: skip
 # Statements of tests are small and many: to compile less of Java than usual takes less time in all.
 SMALL = ("-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -277,7 +277,9 @@ class Tables:
                 f"{self._column(table, column.name)} AS {self.inner_name(table, column.name)}"
                 for column in table.columns
             ]
-            text = select([f"{self.writer.dialect.numbered} AS u", *chosen], self.bases[table.name].source)
+            text = select(
+                [f"{self.writer.dialect.numbered} AS u", *chosen], self.bases[table.name].source
+            )
             self.numbered[table.name] = self.writer.step("numbered", text, keep=True)
         return self.numbered[table.name]
 

@@ -397,7 +397,9 @@ def _partial_sums(writer: Writer, rows: Keyed, bounded: Bounded) -> dict[str, st
                 case RowCount():
                     text = f"count(CASE WHEN {rows.prepared[statistic]} THEN 1 END)"
                 case Total():
-                    text = f"COALESCE({writer.total(rows.prepared[statistic], statistic.largest)}, 0)"
+                    text = (
+                        f"COALESCE({writer.total(rows.prepared[statistic], statistic.largest)}, 0)"
+                    )
             sums[_partial(rows, statistic)] = text
     return sums
 

@@ -174,9 +174,7 @@ def _real(writer: Writer, text: str, held: str) -> str:
         return f"CAST({text} AS DOUBLE)"
     if held in _FLOATS:
         number = text if held == "double" else f"CAST({text} AS DOUBLE)"
-        return (
-            f"CASE WHEN isnan({number}) THEN NULL WHEN {number} = 0D THEN 0D ELSE {number} END"
-        )
+        return f"CASE WHEN isnan({number}) THEN NULL WHEN {number} = 0D THEN 0D ELSE {number} END"
     long = longer(writer, text, LONGEST_NUMBER)
     number, matches = _cast(text, "DOUBLE"), _matches(text, _REAL_TEXT)
     return (

@@ -27,7 +27,7 @@ from sordino.errors import CatalogError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.connect.dataframe import DataFrame
+    from pyspark.sql import DataFrame
     from pyspark.sql.connect.session import SparkSession
 
 TOKEN = "SPARK_CONNECT_TOKEN"  # noqa: S105  # the variable that a token is taken from
@@ -35,7 +35,12 @@ _USER = "sordino"
 _STOPPING = 1.0  # seconds between two interrupts of a statement
 _PATIENCE = 15.0  # seconds in which a statement that was interrupted has to end
 _SILENCE = 20_000  # milliseconds of silence after which a server is asked whether it is there
-_RETRIES = {"max_retries": 3, "initial_backoff": 50, "max_backoff": 500, "backoff_multiplier": 2.0}
+_RETRIES: dict[str, Any] = {
+    "max_retries": 3,
+    "initial_backoff": 50,
+    "max_backoff": 500,
+    "backoff_multiplier": 2.0,
+}
 
 
 class DeadlinePassed(Exception):
@@ -113,12 +118,12 @@ class Connection:
 
         The client's own way to make one asks the server first, and again for its rows.
         """
-        from pyspark.sql.connect.dataframe import DataFrame
+        from pyspark.sql.connect.dataframe import DataFrame as Selected
         from pyspark.sql.connect.functions.builtin import lit
         from pyspark.sql.connect.plan import SQL
 
         named = {name: lit(value) for name, value in arguments(bound).items()}
-        return DataFrame(SQL(sql, [], named, []), self.session)
+        return Selected(SQL(sql, [], named, []), self.session)
 
     def answer(
         self, sql: str, bound: Sequence[Bound], progress: Progress | None, due: float | None
@@ -173,12 +178,13 @@ class Connection:
                 ended = sum(stage.num_completed_tasks for stage in stages)
                 progress(min(ended / tasks, 1.0))
 
+        handler: Any = tell  # a function will do
         try:
-            self.session.registerProgressHandler(tell)
+            self.session.registerProgressHandler(handler)
             yield
             progress(1.0)
         finally:
-            self.session.removeProgressHandler(tell)
+            self.session.removeProgressHandler(handler)
             self._watching.release()
 
     def view(self, name: str, frame: DataFrame) -> None:

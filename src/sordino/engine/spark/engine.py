@@ -31,6 +31,7 @@ from sordino.engine.compile.public import (
 from sordino.engine.compile.results import parts_of
 from sordino.engine.compile.rows import Base, Tables, id_columns, tables_read
 from sordino.engine.compile.statement import Statement, compile_bounded
+from sordino.engine.forks import FORKED
 from sordino.engine.owner import tell_owner
 from sordino.engine.protocol import Exact, Progress
 from sordino.engine.sealed import Sealed
@@ -71,10 +72,13 @@ class SparkEngine:
         self._address = address
         # A table of the server must not be taken for a view of ours, if it ever lost its views.
         own = secrets.token_hex(8)
-        self._views = {table.name: f"v{place}_{own}" for place, table, _ in own_tables(catalog, address)}
+        self._views = {
+            table.name: f"v{place}_{own}" for place, table, _ in own_tables(catalog, address)
+        }
         self._lock = threading.RLock()
         self._is_closed = False
         self._stamps: dict[str, str] = {}
+        self._read: dict[str, str] = {}  # of which version all moments and decimals were read
         self._trial: Connection | None = None
         self._connection = Connection(self._address)
         try:
@@ -91,6 +95,7 @@ class SparkEngine:
         self._compiled = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._compile)
         self._tried = kept_on(Shelf(_STATEMENTS, weigh=_weight))(self._try)
         self._matches = lru_cache(_JOINS)(self._most_matches)
+        FORKED.add(self)
 
     def _base(self, source: Source) -> SparkBase:
         table = source.table
@@ -108,9 +113,23 @@ class SparkEngine:
         self._tried(bounded)
 
     def load(self, bounded: Bounded) -> None:
-        """Find the files of the tables of a question as they are now."""
-        with self._told_as_catalog_error("the tables of the question cannot be read"):
-            self._current(tables_read(bounded.rows, self.catalog))
+        """Find the files of the tables of a question as they are now, and refuse what fails.
+
+        Moments and decimals of a file may be beyond what Spark has for them, and then reading them
+        fails. They are read once for each version of the rows, before anything is charged for these
+        rows: it is told whether that fails, and nothing else.
+        """
+        with self._told_as_catalog_error(
+            "the files of the question cannot be read, so that nothing was charged"
+        ):
+            names = tables_read(bounded.rows, self.catalog)
+            connection, stamps = self._current(names)
+            for name, stamp in stamps.items():
+                doubtful = self._sources[name].doubtful
+                if doubtful and self._read.get(name) != stamp:
+                    counts = ", ".join(f"count({column})" for column in doubtful)
+                    connection.answer(f"SELECT {counts} FROM {self._views[name]}", (), None, None)
+                    self._read[name] = stamp
 
     def run(
         self,
@@ -155,7 +174,7 @@ class SparkEngine:
         of the owner, and nothing of what is in them.
         """
         names = sorted(tables)
-        told = [declared_text(self.catalog, name) for name in names]
+        told = [self._address, *(declared_text(self.catalog, name) for name in names)]
         with self._told_as_catalog_error("the tables of the question cannot be read"):
             told += self._stamps_of(self._alive(), names).values()
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
@@ -185,6 +204,10 @@ class SparkEngine:
         except Exception as error:  # whose words may quote a value
             raise CatalogError(f"it cannot be read: {type(error).__name__}") from None
         return list(zip(*(column.to_pylist() for column in held.columns), strict=True))
+
+    def after_fork(self) -> None:
+        """Let go of what a thread may have held when this process was forked from another."""
+        self._lock = threading.RLock()
 
     def close(self) -> None:
         """End the sessions; the engine cannot be used afterwards."""
@@ -283,7 +306,9 @@ class SparkEngine:
             raise
         except Exception as error:
             tell_owner(what, error)
-            raise CatalogError(f"{what}; the owner's log says of which kind the failure was") from None
+            raise CatalogError(
+                f"{what}; the owner's log says of which kind the failure was"
+            ) from None
 
 
 def _weight(statement: Statement) -> int:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.catalog.model import Catalog, SparkTable, Table
 from sordino.catalog.servers import names_in
-from sordino.engine.spark.columns import type_of
+from sordino.engine.spark.columns import family, type_of
 from sordino.engine.spark.connection import Connection
 from sordino.errors import CatalogError
 from sordino.query.types import Type
 
 if TYPE_CHECKING:
-    from pyspark.sql.connect.dataframe import DataFrame
+    from pyspark.sql import DataFrame
 
 _STORED = ("MANAGED", "EXTERNAL")  # tables whose rows lie somewhere, and are not computed
 _LISTED = ("parquet",)  # providers whose rows are those of the files that Spark tells
@@ -48,6 +48,15 @@ class Source:
     source: SparkTable
     held: Mapping[str, str]
     is_listed: bool
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """The columns of its view that may hold more than Spark can read."""
+        return tuple(
+            f"c{place}"
+            for place, column in enumerate(self.table.columns)
+            if family(self.held[column.name]) in ("timestamp", "timestamp_ntz", "decimal")
+        )
 
     def view(self, connection: Connection, name: str) -> str:
         """Make the view anew, of the rows that are there now, and return a word for these.
@@ -89,7 +98,7 @@ def source_of(connection: Connection, table: Table, source: SparkTable) -> Sourc
         if is_listed and provider not in _LISTED:
             raise CatalogError(
                 f"table {table.name!r}: Spark tells no files of a table of {provider}, by which a "
-                "change of its rows could be told; say version = \"...\", another one whenever "
+                'change of its rows could be told; say version = "...", another one whenever '
                 "they change"
             )
     elif source.form != "parquet":
