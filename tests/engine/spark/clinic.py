@@ -41,7 +41,8 @@ def opened(address: str, name: Path | str, **more: Any) -> SparkEngine:
     types = more.pop("types", TYPES)
     source = SparkTable(address, str(name), more.pop("form", "parquet"), more.pop("version", None))
     columns = tuple(Column(column, kind) for column, kind in types.items())
-    return SparkEngine(Catalog((Table("t", source, columns, unit="who", **more),)), address)
+    table = Table("t", source, columns, unit=more.pop("unit", "who"))
+    return SparkEngine(Catalog((table,)), address)
 
 
 def asked(engine: SparkEngine, bounded: Bounded = BY_CITY) -> set[Any]:

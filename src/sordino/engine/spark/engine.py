@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sordino.cache import MEGABYTE, Shelf, kept_on
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.declared import declared_text
-from sordino.engine.compile.dialect import Bound, Writer
+from sordino.engine.compile.dialect import Bound, Writer, select
 from sordino.engine.compile.public import (
     join_keys,
     most_of,
@@ -127,8 +127,8 @@ class SparkEngine:
             for name, stamp in stamps.items():
                 doubtful = self._sources[name].doubtful
                 if doubtful and self._read.get(name) != stamp:
-                    counts = ", ".join(f"count({column})" for column in doubtful)
-                    connection.answer(f"SELECT {counts} FROM {self._views[name]}", (), None, None)
+                    counts = [f"count({column}) AS {column}" for column in doubtful]
+                    connection.answer(select(counts, self._views[name]), (), None, None)
                     self._read[name] = stamp
 
     def run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas of tables that Spark reads, for drafts and checks; no row is read but where it is said."""
+"""Schemas of tables that Spark reads, for drafts and checks, and the values of public columns."""
 
 from __future__ import annotations
 
