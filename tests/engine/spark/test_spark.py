@@ -70,7 +70,8 @@ def test_a_server_that_computes_otherwise_is_refused(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sordino.engine.spark.settings._OLD", ())
-    connection.session.conf.set("spark.sql.parser.escapedStringLiterals", "true")
+    with pytest.warns(UserWarning, match="deprecated"):
+        connection.session.conf.set("spark.sql.parser.escapedStringLiterals", "true")
     try:
         with pytest.raises(CatalogError, match="a backslash begins an escape"):
             settle(connection.session)

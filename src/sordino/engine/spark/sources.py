@@ -78,7 +78,7 @@ class Source:
             return str(self.source.version)
         if self.source.form == "parquet":
             return _stamp(connection, [self.source.name])
-        return _stamp(connection, _frame(connection, self.source).inputFiles())
+        return _stamp(connection, list(_frame(connection, self.source).inputFiles()))
 
 
 def own_tables(catalog: Catalog, address: str) -> list[tuple[int, Table, SparkTable]]:
