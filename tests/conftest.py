@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.postgres import Server, shared, stop_shared
+from tests.support.spark import stop_shared as stop_spark
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
@@ -41,5 +42,6 @@ def postgres() -> Server:
 
 
 def pytest_sessionfinish() -> None:
-    """Stop the server that the tests of this worker shared, if one was asked for."""
+    """Stop the servers that the tests of this worker shared, if any was asked for."""
     stop_shared()
+    stop_spark()

@@ -20,10 +20,15 @@ from sordino.plan.plan import Bounded
 from sordino.privacy.budget import Budget
 from sordino.query.tree import Field, Scan
 from sordino.query.types import ARROW_TYPES, Type
+from tests.engine.lake import Lake
 from tests.engine.stored import Stored
 from tests.support.trace import unsealed
 
-ENGINES: dict[str, Callable[..., Any]] = {"duckdb": DuckdbEngine, "postgres": Stored}
+ENGINES: dict[str, Callable[..., Any]] = {
+    "duckdb": DuckdbEngine,
+    "postgres": Stored,
+    "spark": Lake,
+}
 
 _BUDGET = Budget(epsilon=1)
 RECEIPT = Receipt(

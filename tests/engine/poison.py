@@ -95,3 +95,14 @@ def nested() -> list[Scalar]:
         call("is_null", call("sub", real, real)),
     ]
     return found
+
+
+def fields_of(scalar: Scalar) -> list[Field]:
+    """Return the fields of an expression, each once."""
+    match scalar:
+        case Field():
+            return [scalar]
+        case Call(arguments=arguments):
+            return list(dict.fromkeys(itertools.chain(*map(fields_of, arguments))))
+        case _:
+            return []

@@ -102,16 +102,14 @@ def group_of(row: Row, keys: tuple[Key, ...]) -> Group | None:
 
 def places(engine: Any, pairs: list[tuple[int, Group]]) -> dict[tuple[int, Group], int]:
     """Return the hash that each unit and group is ranked by."""
-    found = {}
-    for unit, group in pairs:
-        writer = Writer(engine.dialect)
+    writer, hashed = Writer(engine.dialect), []
+    for place, (unit, group) in enumerate(pairs):
         kinds = (Type.INTEGER if isinstance(value, int) else Type.TEXT for value in group)
         texts = [writer.value(SALT, Type.INTEGER), writer.value(unit, Type.INTEGER)]
         texts += [writer.value(value, kind) for value, kind in zip(group, kinds, strict=True)]
-        hashed = engine.dialect.hash.format(", ".join(texts))
-        sql, bound, _ = writer.statement(f"SELECT {hashed}")
-        found[unit, group] = engine.fetch(sql, bound)[0][0]
-    return found
+        hashed.append(f"{engine.dialect.hash.format(', '.join(texts))} AS h{place}")
+    sql, bound, _ = writer.statement(f"SELECT {', '.join(hashed)}")
+    return dict(zip(pairs, engine.fetch(sql, bound)[0], strict=True))
 
 
 def shared(
@@ -256,8 +254,9 @@ def test_ties_of_the_hash_are_broken_by_the_key(engine: Any) -> None:
     for who, city, _, _ in made(8):
         if who is not None:
             own[who].add(city)
+    missing = "" if engine.dialect.name == "spark" else "~"  # where an engine sorts it
     firsts = [
-        city for cities in own.values() for city in sorted(cities, key=lambda c: c or "~")[:2]
+        city for cities in own.values() for city in sorted(cities, key=lambda c: c or missing)[:2]
     ]
     assert dict(found) == Counter(firsts)
 

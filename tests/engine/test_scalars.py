@@ -21,22 +21,13 @@ from sordino.query.operations import evaluate
 from sordino.query.tree import Call, Field, Scalar
 from sordino.query.types import Type
 from tests.engine.engines import ENGINES, frame
-from tests.engine.poison import POISON, calls, nested
+from tests.engine.lake import LakeLab
+from tests.engine.poison import POISON, calls, fields_of, nested
 from tests.engine.stored import database, make
 
 CALLS = list(calls())
 # What text stands for a real number or a moment differs between engines, and so do rare letters.
 _LOOSE = ("to_text", "to_date", "to_timestamp", "to_real", "to_integer", "lower", "upper", "ilike")
-
-
-def fields_of(scalar: Scalar) -> list[Field]:
-    match scalar:
-        case Field():
-            return [scalar]
-        case Call(arguments=arguments):
-            return list(dict.fromkeys(itertools.chain(*map(fields_of, arguments))))
-        case _:
-            return []
 
 
 class Lab:
@@ -83,8 +74,8 @@ class Lab:
 
 
 @pytest.fixture(params=sorted(ENGINES), scope="module")
-def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
-    made = Lab(request.param)
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab | LakeLab]:
+    made = LakeLab([*CALLS, *nested()]) if request.param == "spark" else Lab(request.param)
     yield made
     made.close()
 
@@ -96,7 +87,7 @@ def same(found: Any, wanted: Any) -> bool:
 
 
 @pytest.mark.parametrize("scalar", CALLS, ids=lambda c: f"{c.operation}-{len(c.arguments)}")
-def test_an_operation_gives_what_its_meaning_says(lab: Lab, scalar: Call) -> None:
+def test_an_operation_gives_what_its_meaning_says(lab: Lab | LakeLab, scalar: Call) -> None:
     fields = fields_of(scalar)
     rows = list(itertools.product(*(POISON[field.type] for field in fields)))
     found = lab.computed(scalar, fields, rows)
@@ -114,7 +105,7 @@ def test_an_operation_gives_what_its_meaning_says(lab: Lab, scalar: Call) -> Non
 
 
 @pytest.mark.parametrize("scalar", nested(), ids=lambda _: "")
-def test_no_value_makes_an_expression_fail(lab: Lab, scalar: Scalar) -> None:
+def test_no_value_makes_an_expression_fail(lab: Lab | LakeLab, scalar: Scalar) -> None:
     fields = fields_of(scalar)
     rows = list(itertools.product(*(POISON[field.type] for field in fields)))
     found = lab.computed(scalar, fields, rows)

@@ -37,12 +37,16 @@ def _postgres_reader() -> Reader:
     return READER
 
 
-def _spark(*_: object) -> OpenEngine:
-    raise CatalogError("tables that Spark reads cannot be asked yet; hand over files of them")
+def _spark(catalog: Catalog, address: str, *_: object) -> OpenEngine:
+    from sordino.engine.spark.engine import SparkEngine  # its client is an extra
+
+    return SparkEngine(catalog, address)
 
 
 def _spark_reader() -> Reader:
-    raise CatalogError("schemas of Spark cannot be read yet; write the catalog by hand")
+    from sordino.engine.spark.schemas import READER  # its client is an extra
+
+    return READER
 
 
 def _absent(what: str, library: str, extra: str) -> CatalogError:

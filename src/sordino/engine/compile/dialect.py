@@ -55,6 +55,9 @@ class Dialect:
     round: str  # to a whole number, half away from zero
     hash: str  # of {0}, a list of expressions
     nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
+    total: str  # the exact sum of {0}, whole numbers of 64 bits, over the window {1}, if any
+    near: str  # the same where they are at most NEAR in size, in 64 bits
+    numbered: str  # a number of its own for each row
     whole_division: str  # {0} divided by {1}, both positive, rounded down
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
     among: str | None  # whether {0} is in the bound list {1}, where that takes no rows (c, v)
@@ -85,6 +88,7 @@ def literal(value: str) -> str:
 Bound: TypeAlias = "Value | list[Value]"
 _PLACES = re.compile(r'"(?:[^"]|"")*"|\$(?P<place>\d+)')
 _DIGITS = 2**62  # whole numbers up to here have the type of 64 bits or a smaller one
+NEAR = 2**20  # more rows of values up to this than any table has add up within 64 bits
 SALT = "salt"  # stands for the salt among bound values until a statement is run
 
 
@@ -161,6 +165,14 @@ class Writer:
         """Return a value as one of another type, missing where it does not fit."""
         template = self.dialect.casts.get((held, kind), self.dialect.try_cast)
         return template.format(text, self.dialect.types[kind])
+
+    def total(self, text: str, most: int | None = None, *, over: str = "") -> str:
+        """Return the exact sum of whole numbers, of which ``most`` is the largest size if known.
+
+        ``over`` is the window, or empty under GROUP BY.
+        """
+        template = self.dialect.total if most is None or most > NEAR else self.dialect.near
+        return template.format(text, over)
 
     def step(self, name: str, text: str, *, keep: bool = False) -> str:
         """Name a step of the statement; ``keep`` has the engine compute it once."""

@@ -14,6 +14,7 @@ from typing import Protocol, assert_never
 
 from sordino.catalog.model import Catalog, Column, Table
 from sordino.engine.compile.dialect import (
+    NEAR,
     Scope,
     Term,
     Writer,
@@ -281,7 +282,9 @@ class Tables:
                 f"{self._column(table, column.name)} AS {self.inner_name(table, column.name)}"
                 for column in table.columns
             ]
-            text = select(["row_number() OVER () AS u", *chosen], self.bases[table.name].source)
+            text = select(
+                [f"{self.writer.dialect.numbered} AS u", *chosen], self.bases[table.name].source
+            )
             self.numbered[table.name] = self.writer.step("numbered", text, keep=True)
         return self.numbered[table.name]
 
@@ -341,7 +344,6 @@ class Tables:
 
 
 _SUM_BITS = 52  # of a value that is added up for one unit
-_NEAR = 2**20  # more rows of values up to this than any table has add up within 64 bits
 _LARGEST = 53  # bits of what infinity becomes, where the range goes beyond all doubles
 _PLAIN = 900  # the power of two below which any sum of steps is far from the largest double
 _FINEST, _COARSEST = -1_074, 1_024 - _SUM_BITS  # the step of the smallest and largest doubles
@@ -363,7 +365,7 @@ def measure_text(scope: Scope, measure: UnitMeasure, kind: Type, *, over: str) -
             return writer.convert(f"{measure.kind}({term.text}){over}", term.type, kind)
         case UnitKind.SUM | UnitKind.AVG:
             size, value = _in_steps(scope, term, measure.range)
-            total = writer.narrowed(f"sum({value}){over}", writer.dialect.types[Type.REAL])
+            total = writer.narrowed(writer.total(value, over=over), writer.dialect.types[Type.REAL])
             if measure.kind is UnitKind.AVG:
                 total = f"({total} / NULLIF(count({value}){over}, 0))"
             step = writer.value(size, Type.REAL)
@@ -414,7 +416,7 @@ def whole_steps(
     ``added`` if their numbers are added up and nothing else: a missing one may then become 0.
     """
     writer = scope.writer
-    near = alone and writer.dialect.takes_extremes and max(abs(low), abs(high)) <= _NEAR
+    near = alone and writer.dialect.takes_extremes and max(abs(low), abs(high)) <= NEAR
     if term.type is Type.INTEGER and exponent == 0:
         value = scope.once(term).text
         first, last = writer.integer(low), writer.integer(high)

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.dialect import (
+    NEAR,
     Bound,
     Dialect,
     Scope,
@@ -54,6 +55,8 @@ from sordino.plan.plan import (
 )
 from sordino.query.tree import Field, Key, Rows, Scan
 from sordino.query.types import Type
+
+_SAFE = 2**62
 
 # Rows with their keys and with the arguments of all parts. ---------------------------------------
 
@@ -315,17 +318,20 @@ class PartMaker:
             case RowCount():
                 return self.writer.dialect.count_if.format(self.rows.prepared[statistic])
             case Total():
-                return f"COALESCE(sum({self.rows.prepared[statistic]}), 0)"
+                value = self.rows.prepared[statistic]
+                return f"COALESCE({self.writer.total(value, statistic.largest)}, 0)"
         assert_never(statistic)
 
     def _of_rows(self, statistic: Statistic) -> str:
         match statistic:
             case RowCount(argument=None):
-                return "COALESCE(sum(w), 0)"
+                return f"COALESCE({self.writer.total('w')}, 0)"
             case RowCount():
-                return f"COALESCE(sum(CASE WHEN {self.rows.prepared[statistic]} THEN w END), 0)"
+                there = f"CASE WHEN {self.rows.prepared[statistic]} THEN w END"
+                return f"COALESCE({self.writer.total(there)}, 0)"
             case Total():
-                return f"COALESCE(sum(w * {self.rows.prepared[statistic]}), 0)"
+                weighed = f"w * {self.rows.prepared[statistic]}"
+                return f"COALESCE({self.writer.total(weighed)}, 0)"
             case UnitCount():
                 return "count(DISTINCT u)" if self.rows.keys else self._every_unit()
         assert_never(statistic)
@@ -338,9 +344,15 @@ class PartMaker:
     def _of_pairs(self, statistic: Statistic) -> str:
         match statistic:
             case RowCount(argument=None):
-                return "COALESCE(sum(w * n), 0)"
-            case RowCount() | Total():
-                return f"COALESCE(sum(w * {_partial(self.rows, statistic)}), 0)"
+                return f"COALESCE({self.writer.total('w * n')}, 0)"
+            case RowCount():
+                return f"COALESCE({self.writer.total(f'w * {_partial(self.rows, statistic)}')}, 0)"
+            case Total():
+                weighed = f"w * {_partial(self.rows, statistic)}"
+                size, shares = statistic.largest, self.bounded.shares
+                if size <= NEAR and shares.steps * shares.rows * size < _SAFE:
+                    return f"COALESCE({self.writer.total(weighed)}, 0)"
+                return f"COALESCE(sum({weighed}), 0)"
             case UnitCount():
                 return "count(*)"
         assert_never(statistic)
@@ -352,7 +364,7 @@ class PartMaker:
         if self.weights is None:
             return self._grouped(["count(*)"], self.rows.step, by=(value,))
         source = self._weighed(self.weights, self.bounded.shares.coarse_steps)
-        return self._grouped(["sum(w)"], source, by=(value,))
+        return self._grouped([self.writer.total("w")], source, by=(value,))
 
     def _ranks(self, ranks: Ranks) -> str:
         value = self.rows.prepared[ranks]
@@ -388,7 +400,7 @@ def weights_of(
     has_cells = any(isinstance(part, Cells) for part in bounded.parts)
     if not (rows.keys and cut) and not (writer.dialect.by_pairs and has_cells):
         return by_unit(writer, rows.step)
-    sums = _partial_sums(rows, bounded)
+    sums = _partial_sums(writer, rows, bounded)
     least = least_rows(writer, shares)
     most = shares.groups if rows.keys else None
     return Groups(writer, rows.step, rows.keys, most, least, sums, unit).weights()
@@ -399,7 +411,7 @@ def _partial(rows: Keyed, statistic: Statistic) -> str:
     return f"a_{rows.prepared[statistic]}"
 
 
-def _partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
+def _partial_sums(writer: Writer, rows: Keyed, bounded: Bounded) -> dict[str, str]:
     """Return what is added up for each unit and group, by the names that it gets."""
     sums: dict[str, str] = {}
     for part in bounded.parts:
@@ -410,7 +422,9 @@ def _partial_sums(rows: Keyed, bounded: Bounded) -> dict[str, str]:
                 case RowCount():
                     text = f"count(CASE WHEN {rows.prepared[statistic]} THEN 1 END)"
                 case Total():
-                    text = f"COALESCE(sum({rows.prepared[statistic]}), 0)"
+                    text = (
+                        f"COALESCE({writer.total(rows.prepared[statistic], statistic.largest)}, 0)"
+                    )
             sums[_partial(rows, statistic)] = text
     return sums
 

@@ -215,6 +215,9 @@ POSTGRES = Dialect(
     # That of a record adds the hashes of its columns up; the second one mixes them.
     hash="hashint8extended(hash_record_extended(ROW({0}), 0), 0)",
     nth_least=None,
+    total="sum({0}){1}",
+    near="sum({0}){1}",
+    numbered="row_number() OVER ()",
     whole_division="({0} / {1})",
     listed="SELECT c, v - 1 AS v FROM unnest({0}) WITH ORDINALITY AS l(c, v)",
     among="{0} = ANY({1})",

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounded questions on Apache Spark, over Spark Connect."""
