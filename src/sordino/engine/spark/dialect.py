@@ -64,6 +64,7 @@ SPARK = Dialect(
     mul="({0} * {1})",
     div="({0} / NULLIF({1}, 0D))",
     is_strict=False,
+    takes_extremes=True,
     round="round({0})",
     hash="xxhash64({0})",
     nth_least=None,
