@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -29,6 +29,7 @@ from sordino.catalog.model import CsvFile
 from sordino.engine.compile.dialect import literal, quoted, select
 from sordino.engine.duckdb.attached import CLOSED, unopened
 from sordino.engine.duckdb.forks import WORK, keep_alive
+from sordino.engine.duckdb.passes import memory_of
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
 from sordino.errors import CatalogError
 
@@ -153,6 +154,7 @@ class Database:
         self._frames = dict(sources.frames)
         self._unloaded = set(sources.loaded if unloaded is None else unloaded)
         self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._counted: dict[str, int] = {}
         self._version = 0
         self._broken = frozenset[str]()
         self._lock = Lock()
@@ -300,6 +302,26 @@ class Database:
             if name in self._unloaded:
                 self._put(name, self._read(name, *self._sources.loaded[name]))
                 self._unloaded.remove(name)
+
+    def rows(self, name: str) -> int:
+        """Return how many rows there are under a name: a private number, for use after a charge.
+
+        They are counted once, for the files of a database are those that it was opened on.
+        """
+        held = self._frames.get(name)
+        if held is not None:
+            return len(held)
+        if name not in self._counted:
+            with self.connection() as connection:
+                text = select(["count(*)"], name)
+                ((self._counted[name],),) = connection.execute(text).fetchall()
+        return self._counted[name]
+
+    @cached_property
+    def memory(self) -> int:
+        """How many bytes of memory it may take."""
+        with self.connection() as connection:
+            return memory_of(connection)
 
     def is_loaded(self, name: str) -> bool:
         """Tell whether the rows under a name are there."""

@@ -45,6 +45,7 @@ DUCKDB = Dialect(
     is_strict=False,
     round="round({0})",
     hash="hash(hash({0}))",
+    sliced="({0} % CAST({1} AS UBIGINT) = CAST({2} AS UBIGINT))",  # in 64 bits; signs need more
     nth_least="list_max(min({0}, {1}))",
     whole_division="({0} // {1})",
     listed="SELECT unnest({0}) AS c, generate_subscripts({0}, 1) - 1 AS v",
