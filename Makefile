@@ -50,8 +50,8 @@ suite:
 client: $(VENV)/.dev ## Build the wheel of the light client, which only asks servers, into dist.
 	@$(BIN)/python client/build.py dist
 
-bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too.
-	@$(BIN)/python -m bench $(PARTS)
+bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) ## Measure speed; with PEERS=1 beside other libraries too, with ENGINES=1 on many rows.
+	@ENGINES=$(ENGINES) $(BIN)/python -m bench $(PARTS)
 
 soak: $(VENV)/.dev ## Run the long campaigns that `make test` leaves out.
 	$(BIN)/pytest -m soak $(PYTEST)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
+from sordino.engine.compile.passes import can_be_split
 from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.ledger.entry import Receipt
@@ -21,7 +22,18 @@ from sordino.query.tree import Field, Scan
 from sordino.query.types import ARROW_TYPES, Type
 from tests.support.trace import unsealed
 
-ENGINES: dict[str, Callable[..., DuckdbEngine]] = {"duckdb": DuckdbEngine}
+
+class ThreePasses(DuckdbEngine):
+    """DuckDB in three passes over the data wherever a question can be split."""
+
+    def _how_many_passes(self, bounded: Bounded, *_: object) -> int:
+        return 3 if can_be_split(bounded, self.catalog) else 1
+
+
+ENGINES: dict[str, Callable[..., DuckdbEngine]] = {
+    "duckdb": DuckdbEngine,
+    "duckdb in passes": ThreePasses,
+}
 
 _BUDGET = Budget(epsilon=1)
 RECEIPT = Receipt(

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -29,7 +29,7 @@ from sordino.catalog.model import CsvFile
 from sordino.engine.compile.dialect import literal, quoted, select
 from sordino.engine.duckdb.attached import CLOSED, unopened
 from sordino.engine.duckdb.forks import WORK, keep_alive
-from sordino.engine.duckdb.passes import memory_of
+from sordino.engine.duckdb.passes import LEAST_MEMORY, MEMORY_OF_THREAD, memory_of
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
 from sordino.errors import CatalogError
 
@@ -135,8 +135,8 @@ class Database:
     Whatever is made on a connection is temporary and dies with it. ``watched`` questions can be
     asked for their progress, one at a time. ``is_broken`` is set once it can answer nothing more.
     Of what is read into memory, the ``unloaded`` is still to be read; if None, all of it.
-    It ``is_worn`` after some thousand statements: DuckDB keeps some kilobytes of each until a
-    database is closed.
+    ``memory`` is how many bytes it may take. It ``is_worn`` after some thousand statements: DuckDB
+    keeps some kilobytes of each until a database is closed.
     """
 
     def __init__(
@@ -184,6 +184,7 @@ class Database:
             self._cleanup()
             raise CatalogError(f"the engine cannot be opened: {error}") from None
         try:
+            self.memory = _fit_threads(self._root)
             self._watched = self._open()
             self._schemas = self._root.cursor()  # for schemas, and readers of other statements
             self.doors = doors_of(self._sources, self._schemas)
@@ -317,12 +318,6 @@ class Database:
                 ((self._counted[name],),) = connection.execute(text).fetchall()
         return self._counted[name]
 
-    @cached_property
-    def memory(self) -> int:
-        """How many bytes of memory it may take."""
-        with self.connection() as connection:
-            return memory_of(connection)
-
     def is_loaded(self, name: str) -> bool:
         """Tell whether the rows under a name are there."""
         return name not in self._unloaded
@@ -391,6 +386,24 @@ class Database:
                 _close(connection)
             self._idle.clear()
         self._cleanup()
+
+
+def _fit_threads(root: duckdb.DuckDBPyConnection) -> int:
+    """Return how many bytes of memory there are, and take no more threads than fit into them.
+
+    With too little memory every question would be charged and fail, so it is refused.
+    """
+    memory = memory_of(root)
+    if memory < LEAST_MEMORY:
+        raise CatalogError(
+            f"the engine needs memory_limit = {LEAST_MEMORY // 10**6} MB at least, and better "
+            f"{MEMORY_OF_THREAD // 10**6} MB for each thread; it was given {memory // 10**6} MB"
+        )
+    ((threads,),) = root.execute("SELECT current_setting('threads')").fetchall()
+    most = max(1, memory // MEMORY_OF_THREAD)
+    if int(threads) > most:
+        root.execute(f"SET threads = {most}")
+    return memory
 
 
 def _is_read(connection: duckdb.DuckDBPyConnection, probe: str) -> bool:

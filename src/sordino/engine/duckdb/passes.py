@@ -26,6 +26,8 @@ from sordino.query.tree import Derive, JoinPublic, JoinUnit, PerUnit, Rows, Wher
 if TYPE_CHECKING:
     import pyarrow as pa
 
+LEAST_MEMORY = 16 * 10**6  # bytes; with less even few rows may not be answered
+MEMORY_OF_THREAD = 30 * 10**6  # bytes that each thread fills before it hands rows on
 MOST_PASSES = 256
 MORE_PASSES = 4  # times as many, where memory has ended
 _FEW = 5_000  # rows that are fetched as tuples
