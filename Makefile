@@ -50,8 +50,8 @@ suite:
 client: $(VENV)/.dev ## Build the wheel of the light client, which only asks servers, into dist.
 	@$(BIN)/python client/build.py dist
 
-bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) $(if $(ENGINES),$(VENV)/.spark) ## Measure speed; with PEERS=1 beside other libraries, with ENGINES=1 databases too.
-	@$(BIN)/python -m bench $(PARTS)
+bench: $(VENV)/.dev $(if $(PEERS),$(VENV)/.bench) $(if $(ENGINES),$(VENV)/.spark) ## Measure speed; with PEERS=1 beside other libraries, with ENGINES=1 databases and many rows too.
+	@ENGINES=$(ENGINES) $(BIN)/python -m bench $(PARTS)
 
 soak: $(VENV)/.dev $(VENV)/.spark ## Run the long campaigns that `make test` leaves out.
 	$(BIN)/pytest -m soak $(PYTEST)

@@ -20,11 +20,13 @@ from bench import (
     choose,
     choose_utility,
     compositions,
+    engines,
     ledger,
     local,
     medians,
     noise,
     questions,
+    scale,
     service,
     smooth,
     sources,
@@ -63,20 +65,17 @@ def main() -> int:
         audit,
         start,
     )
-    if os.environ.get("ENGINES"):  # which start servers
-        from bench import engines
-
-        parts = (*parts, engines)
+    large = (engines, scale)  # servers, minutes and gigabytes: run if named, or with ENGINES=1
+    offered = {part.__name__.removeprefix("bench."): part for part in (*parts, *large)}
+    usual = (*parts, *(large if os.environ.get("ENGINES") else ()))
     wanted = set(sys.argv[1:])
-    known = {part.__name__.removeprefix("bench.") for part in parts}
-    if not wanted <= known:
-        console.print(f"there is no {', '.join(sorted(wanted - known))}; there are {sorted(known)}")
+    if not wanted <= offered.keys():
+        console.print(
+            f"there is no {', '.join(sorted(wanted - offered.keys()))}; there are {sorted(offered)}"
+        )
         return 2
-    missed = sum(
-        part.run(console)
-        for part in parts
-        if not wanted or part.__name__.removeprefix("bench.") in wanted
-    )
+    asked = [part for name, part in offered.items() if name in wanted] if wanted else usual
+    missed = sum(part.run(console) for part in asked)
     if missed:
         console.print(f"[bold red]{missed} figure(s) below what is asked[/]")
         return 1

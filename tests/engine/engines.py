@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.catalog.model import Catalog, Column, Frame, Table
+from sordino.engine.compile.passes import can_be_split
 from sordino.engine.compile.statement import Statement
 from sordino.engine.duckdb.engine import DuckdbEngine
 from sordino.engine.protocol import OpenEngine
@@ -24,8 +25,17 @@ from tests.engine.lake import Lake
 from tests.engine.stored import Stored
 from tests.support.trace import unsealed
 
+
+class ThreePasses(DuckdbEngine):
+    """DuckDB in three passes over the data wherever a question can be split."""
+
+    def _how_many_passes(self, bounded: Bounded, *_: object) -> int:
+        return 3 if can_be_split(bounded, self.catalog) else 1
+
+
 ENGINES: dict[str, Callable[..., Any]] = {
     "duckdb": DuckdbEngine,
+    "duckdb in passes": ThreePasses,
     "postgres": Stored,
     "spark": Lake,
 }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -36,9 +36,9 @@ def declared(people: Pairs, stays: Pairs, bills: list[int | None], key: str) -> 
     )
 
 
-def counted(made: Catalog) -> Iterator[int]:
+def counted(made: Catalog, make: Callable[..., DuckdbEngine] = DuckdbEngine) -> Iterator[int]:
     """Return how many rows the tables below people have."""
-    engine = DuckdbEngine(made, threads=1)
+    engine = make(made, threads=1)
     for name in ("stays", "bills"):
         bounded = Bounded(Scan(name, ()), (), Shares(rows=10**8), (Cells((RowCount(),)),))
         (rows,) = rows_of(engine, bounded)

@@ -72,7 +72,7 @@ def test_the_salt_is_a_bound_value_and_the_text_does_not_depend_on_it() -> None:
 
 def test_a_question_without_a_cut_has_no_salt() -> None:
     statement = compiled(Bounded(SCAN, (), Shares(rows=4), (Cells((RowCount(),)),)))
-    assert statement.salted is None
+    assert not statement.late
     assert statement.with_salt(9) is statement
 
 
@@ -95,10 +95,10 @@ def test_values_that_are_not_used_are_not_bound() -> None:
     writer = Writer(DUCKDB)
     writer.value(1, Type.INTEGER)
     used, quoted = writer.value(2, Type.INTEGER), '"odd $1 column"'
-    text, bound, salted = writer.statement(f"SELECT {used}, {quoted}, {used}")
+    text, bound, late = writer.statement(f"SELECT {used}, {quoted}, {used}")
     assert text == f"SELECT TRY_CAST($1 AS BIGINT), {quoted}, TRY_CAST($1 AS BIGINT)"
     assert bound == (2,)
-    assert salted is None
+    assert late == {}
 
 
 def test_numbers_of_the_plan_are_digits_that_no_sign_can_join() -> None:

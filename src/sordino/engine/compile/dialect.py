@@ -54,6 +54,7 @@ class Dialect:
     is_strict: bool  # plain arithmetic on doubles fails where it does not fit
     round: str  # to a whole number, half away from zero
     hash: str  # of {0}, a list of expressions
+    sliced: str | None  # whether the hash {0} is in slice {2} of {1}; None: never split in passes
     nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
     total: str  # the exact sum of {0}, whole numbers of 64 bits, over the window {1}, if any
     near: str  # the same where they are at most NEAR in size, in 64 bits
@@ -89,7 +90,8 @@ Bound: TypeAlias = "Value | list[Value]"
 _PLACES = re.compile(r'"(?:[^"]|"")*"|\$(?P<place>\d+)')
 _DIGITS = 2**62  # whole numbers up to here have the type of 64 bits or a smaller one
 NEAR = 2**20  # more rows of values up to this than any table has add up within 64 bits
-SALT = "salt"  # stands for the salt among bound values until a statement is run
+# What stands among bound values for a number that is known when a statement is run.
+SALT, PASSES, PASS = "salt", "passes", "pass"
 
 
 @dataclass(slots=True)
@@ -101,7 +103,7 @@ class Writer:
 
     dialect: Dialect
     bound: list[Bound] = field(default_factory=list)
-    salted: int | None = None  # where among bound values the salt belongs
+    late: dict[str, int] = field(default_factory=dict)  # where SALT and the like belong
     steps: list[tuple[str, str]] = field(default_factory=list)
     _known: dict[tuple[object, ...], str] = field(default_factory=dict)
     _fields: dict[str, str] = field(default_factory=dict)
@@ -135,10 +137,21 @@ class Writer:
 
     def salt(self) -> str:
         """Return what stands for the salt."""
-        if self.salted is None:
-            self.salted = len(self.bound)
-            self._known[(SALT,)] = self._typed(self._bind(0), Type.INTEGER)
-        return self._known[(SALT,)]
+        return self._late(SALT)
+
+    def of_pass(self, unit: str) -> str:
+        """Return whether a unit is one of those of a pass over the data."""
+        template = self.dialect.sliced
+        if template is None:
+            raise ValueError(f"{self.dialect.name} computes everything in one pass")
+        hashed = self.dialect.hash.format(f"{self.salt()}, {unit}")
+        return template.format(hashed, self._late(PASSES), self._late(PASS))
+
+    def _late(self, name: str) -> str:
+        if name not in self.late:
+            self.late[name] = len(self.bound)
+            self._known[(name,)] = self._typed(self._bind(0), Type.INTEGER)
+        return self._known[(name,)]
 
     def integer(self, value: int) -> str:
         """Return a whole number of the plan as digits: it is ours, and they bind faster.
@@ -185,8 +198,8 @@ class Writer:
         """Return the column in which a field of the question is kept."""
         return self._fields.setdefault(name, f"c{len(self._fields)}")
 
-    def statement(self, last: str) -> tuple[str, tuple[Bound, ...], int | None]:
-        """Return all steps as one statement, the values that it uses, and the place of the salt."""
+    def statement(self, last: str) -> tuple[str, tuple[Bound, ...], dict[str, int]]:
+        """Return all steps as one statement, its values, and the places of those that come late."""
         named = ",\n".join(f"{head} (\n{text}\n)" for head, text in self.steps)
         text = f"WITH {named}\n{last}" if self.steps else last
         used: dict[int, int] = {}
@@ -198,9 +211,8 @@ class Writer:
             return self.dialect.parameter.format(place)
 
         text = _PLACES.sub(renumbered, text)
-        salted = None if self.salted is None else used.get(self.salted)
-        bound = tuple(self.bound[place] for place in used)
-        return text, bound, None if salted is None else salted - 1
+        late = {name: used[place] - 1 for name, place in self.late.items() if place in used}
+        return text, tuple(self.bound[place] for place in used), late
 
     def _typed(self, text: str, kind: Type) -> str:
         if kind is Type.TEXT:

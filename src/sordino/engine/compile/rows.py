@@ -56,9 +56,10 @@ class Weights:
     by_group: bool
 
 
-def by_unit(writer: Writer, rows: str) -> Weights:
-    """Count the rows of each unit."""
-    text = select(["u", "count(*) AS n"], rows, by=["u"])
+def by_unit(writer: Writer, rows: str, sums: Mapping[str, str]) -> Weights:
+    """Count the rows of each unit; ``sums`` are aggregates beside, by the names that they get."""
+    made = [f"{text} AS {name}" for name, text in sums.items()]
+    text = select(["u", "count(*) AS n", *made], rows, by=["u"])
     return Weights(writer.step("counted", text, keep=True), by_group=False)
 
 
@@ -83,7 +84,9 @@ class Groups:
         if self.most is None:
             text = self._with_total(self.writer.step("pairs", self._pairs(self.rows), keep=True))
         elif self.writer.dialect.nth_least is None or self.most > _FEW:
-            text = self._ranked(inner(self._pairs(self._hashed(), hashed=True)))
+            text = self._ranked(
+                inner(select(["*", f"{self._hash()} AS h"], inner(self._pairs(self.rows))))
+            )
         else:
             text = self._cut(self.writer.dialect.nth_least)
         return Weights(self.writer.step("counted", text), by_group=True)
@@ -98,10 +101,12 @@ class Groups:
             made.append("min(h) AS h")
         return select([*by, "count(*) AS n", *made], rows, by=by)
 
-    def _hashed(self) -> str:
+    def _hash(self) -> str:
         texts = ", ".join([self.writer.salt(), *self.unit, *self.columns])
-        h = self.writer.dialect.hash.format(texts)
-        return self.writer.step("hashed", select(["*", f"{h} AS h"], self.rows))
+        return self.writer.dialect.hash.format(texts)
+
+    def _hashed(self) -> str:
+        return self.writer.step("hashed", select(["*", f"{self._hash()} AS h"], self.rows))
 
     def _cut(self, nth_least: str) -> str:
         """Leave most groups out before they are counted: those after the last one that is kept."""
@@ -223,12 +228,16 @@ def id_columns(catalog: Catalog, table: Table) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of a catalog. With ``units``, rows of private tables carry their unit."""
+    """The tables of a catalog. With ``units``, rows of private tables carry their unit.
+
+    With ``split`` only rows of the units of one pass are there.
+    """
 
     writer: Writer
     catalog: Catalog
     bases: Mapping[str, Base]
     units: bool
+    split: bool = False
     numbered: dict[str, str] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
@@ -273,7 +282,13 @@ class Tables:
             return self._child(table, chosen, [name for name, _ in pairs])
         unit = self._column(table, str(table.unit), whole=True)
         text = select([f"{unit} AS u", *chosen], source, where=[f"{unit} IS NOT NULL"])
-        return self.writer.step("base", text)
+        return self.writer.step("base", self._of_pass(text))
+
+    def _of_pass(self, text: str) -> str:
+        """Return a SELECT with a column u, of the units of one pass if there are several."""
+        if not self.split:
+            return text
+        return select(["*"], inner(text), where=[self.writer.of_pass("u")])
 
     def _numbered(self, table: Table) -> str:
         """Return a table with numbered rows: one step, so that a row has one number everywhere."""
@@ -315,9 +330,10 @@ class Tables:
             there = [f"{unit} IS NOT NULL"]
             if via == unit:
                 units = select([f"{unit} AS u"], source, where=there, distinct=True)
-                return select(["u", "u AS via"], inner(units))
+                return select(["u", "u AS via"], inner(self._of_pass(units)))
             there.append(f"{via} IS NOT NULL")
-            return select([f"{unit} AS u", f"{via} AS via"], source, where=there, distinct=True)
+            chosen = [f"{unit} AS u", f"{via} AS via"]
+            return self._of_pass(select(chosen, source, where=there, distinct=True))
         up = self._column(table, table.parent.column, whole=True)
         rows = inner(select([f"{up} AS up", f"{via} AS via"], source))
         above = inner(self._units(self.table(table.parent.parent), table.parent.parent_column))

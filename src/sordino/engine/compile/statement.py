@@ -15,6 +15,9 @@ from typing import assert_never
 from sordino.catalog.model import Catalog
 from sordino.engine.compile.dialect import (
     NEAR,
+    PASS,
+    PASSES,
+    SALT,
     Bound,
     Dialect,
     Scope,
@@ -237,13 +240,17 @@ def _bucket(scope: Scope, ranks: Ranks) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PartMaker:
-    """What parts are compiled with; without weights every row counts as one step."""
+    """What parts are compiled with; without weights every row counts as one step.
+
+    With ``split`` they are those of one pass, and what does not add up is left to be counted.
+    """
 
     writer: Writer
     bounded: Bounded
     rows: Keyed
     unit: tuple[str, ...]  # what is hashed of a unit
     weights: Weights | None
+    split: bool = False
 
     def select(self, part: Part) -> str:
         """Return a SELECT of the part's columns."""
@@ -278,11 +285,12 @@ class PartMaker:
             sums = [self._alone(statistic) for statistic in cells.statistics]
             return self._late(sums) if self.rows.late else self._grouped(sums, self.rows.step)
         turn: Callable[[Statistic], str] = self._of_rows
-        source = self._weighed(weights, shares.steps)
-        if weights.by_group:
+        if weights.by_group or not self.rows.keys:
             turn = self._of_pairs
             w = weight(self.writer, weights, shares, shares.steps)
             source = inner(select(["*", f"{w} AS w"], weights.step))
+        else:
+            source = self._weighed(weights, shares.steps)
         return self._grouped([turn(statistic) for statistic in cells.statistics], source)
 
     def _late(self, sums: list[str]) -> str:
@@ -333,13 +341,8 @@ class PartMaker:
                 weighed = f"w * {self.rows.prepared[statistic]}"
                 return f"COALESCE({self.writer.total(weighed)}, 0)"
             case UnitCount():
-                return "count(DISTINCT u)" if self.rows.keys else self._every_unit()
+                return "count(DISTINCT u)"
         assert_never(statistic)
-
-    def _every_unit(self) -> str:
-        """Return how many units there are, as an aggregate; they have been counted before."""
-        counted = self.weights.step if self.weights else self.rows.step
-        return f"COALESCE(max({inner(select(['count(*)'], counted))}), 0)"
 
     def _of_pairs(self, statistic: Statistic) -> str:
         match statistic:
@@ -379,14 +382,22 @@ class PartMaker:
         return select([*keys, "d.v", "g.s0"], source)
 
     def _distinct(self, distinct: Distinct) -> str:
-        value = self.rows.prepared[distinct]
+        value, keys = self.rows.prepared[distinct], self.rows.keys
         source = self.rows.step
         if self.weights is not None:
             there = inner(select(["*"], source, where=[f"{value} IS NOT NULL"]))
-            columns = (*self.rows.keys, value)
+            columns = (*keys, value)
             groups = Groups(self.writer, there, columns, distinct.most, "n", {}, self.unit)
             source = groups.weights().step
-        return self._grouped([f"count(DISTINCT {value})"], source)
+        if not self.split:
+            return self._grouped([f"count(DISTINCT {value})"], source)
+        held = [*keys, f"{value} AS {left_column(self.bounded, distinct)}"]
+        return select(held, source, where=self.rows.listed, distinct=True)
+
+
+def left_column(bounded: Bounded, part: Distinct) -> str:
+    """Return the column for distinct values of a part that are yet to be counted."""
+    return f"d{bounded.parts.index(part)}"
 
 
 def weights_of(
@@ -399,7 +410,8 @@ def weights_of(
     cut = shares.groups is not None or shares.rows_per_group is not None
     has_cells = any(isinstance(part, Cells) for part in bounded.parts)
     if not (rows.keys and cut) and not (writer.dialect.by_pairs and has_cells):
-        return by_unit(writer, rows.step)
+        sums = {} if rows.keys else _partial_sums(writer, rows, bounded)
+        return by_unit(writer, rows.step, sums)
     sums = _partial_sums(writer, rows, bounded)
     least = least_rows(writer, shares)
     most = shares.groups if rows.keys else None
@@ -437,15 +449,16 @@ class Statement:
     """SQL, the values bound to it, and the columns of each part.
 
     The rows of all parts come together: ``part`` says which one a row belongs to, and columns that
-    a part does not have are missing there. ``wide`` are columns of 38 digits. ``salted`` is the
-    place of the salt among the parameters.
+    a part does not have are missing there. ``wide`` are columns of 38 digits. ``late`` has the
+    places among the parameters of what is known when it is run: the salt, and of several passes how
+    many there are and which one it is.
     """
 
     sql: str
     parameters: tuple[Bound, ...]
     columns: tuple[tuple[str, ...], ...]
     wide: tuple[frozenset[str], ...]
-    salted: int | None
+    late: Mapping[str, int]
     types: tuple[Type, ...]  # of the keys
     most: int | None  # rows that there can be at most, if that is public
 
@@ -456,10 +469,19 @@ class Statement:
 
     def with_salt(self, salt: int) -> Statement:
         """Return the same statement with another salt bound."""
-        if self.salted is None:
+        return self._with({SALT: salt})
+
+    def in_pass(self, place: int, passes: int) -> Statement:
+        """Return the same statement for one of several passes, which are numbered from 0."""
+        return self._with({PASSES: passes, PASS: place})
+
+    def _with(self, late: Mapping[str, int]) -> Statement:
+        if not late.keys() & self.late.keys():
             return self
         bound = list(self.parameters)
-        bound[self.salted] = salt
+        for name, value in late.items():
+            if name in self.late:
+                bound[self.late[name]] = value
         return replace(self, parameters=tuple(bound))
 
 
@@ -470,23 +492,24 @@ def compile_bounded(
     salt: int,
     bases: Mapping[str, Base],
     dialect: Dialect,
+    split: bool = False,
 ) -> Statement:
-    """Return the statement that computes all parts of a bounded question on one snapshot."""
+    """Return the statement that computes all parts of a bounded question on one snapshot.
+
+    With ``split`` it does so for the units of one pass, and what several give is yet to be merged:
+    ``engine/compile/passes.py`` does that.
+    """
     writer = Writer(dialect)
     alone = bounded.shares.alone
     units = not alone or needs_units(bounded.rows)
-    reader = Reader(Tables(writer, catalog, bases, units))
+    reader = Reader(Tables(writer, catalog, bases, units, split))
     keep = is_costly(bounded.rows) and not (alone and len(bounded.parts) == 1)
     rows = keyed(reader, reader.rows(bounded.rows), bounded, keep=keep)
     unit = () if _each_row(bounded.rows, catalog) else ("u",)
     weights = weights_of(writer, bounded, rows, unit)
-    maker = PartMaker(writer, bounded, rows, unit, weights)
+    maker = PartMaker(writer, bounded, rows, unit, weights, split)
     selects = [maker.select(part) for part in bounded.parts]
-    columns = tuple(_columns(bounded, part) for part in bounded.parts)
-    wide = tuple(_wide(part) for part in bounded.parts)
-    sql, bound, salted = writer.statement(_together(writer, bounded, selects, columns, wide))
-    types = tuple(key.type for key in bounded.keys)
-    return Statement(sql, bound, columns, wide, salted, types, _most(bounded)).with_salt(salt)
+    return together(writer, bounded, selects, split=split).with_salt(salt)
 
 
 def _each_row(rows: Rows, catalog: Catalog) -> bool:
@@ -516,13 +539,14 @@ def _most(bounded: Bounded) -> int | None:
     return total
 
 
-def _columns(bounded: Bounded, part: Part) -> tuple[str, ...]:
+def columns_of(bounded: Bounded, part: Part, *, split: bool = False) -> tuple[str, ...]:
+    """Return the columns of a part: of the whole of it, or of what one of several passes gives."""
     keys = tuple(f"k{place}" for place in range(len(bounded.keys)))
     match part:
         case Cells():
             return (*keys, *(f"s{place}" for place in range(len(part.statistics))))
         case Distinct():
-            return (*keys, "s0")
+            return (*keys, left_column(bounded, part) if split else "s0")
         case Crowded():
             return ("s0",)
         case _:
@@ -530,9 +554,9 @@ def _columns(bounded: Bounded, part: Part) -> tuple[str, ...]:
 
 
 def _every(columns: tuple[tuple[str, ...], ...]) -> list[str]:
-    """Return the columns that any part has: keys, then a value, then statistics."""
+    """Return the columns that any part has: keys, values, and then statistics."""
     found = {name for names in columns for name in names}
-    return sorted(found, key=lambda name: ("kvs".index(name[0]), int(name[1:] or 0)))
+    return sorted(found, key=lambda name: ("kvds".index(name[0]), int(name[1:] or 0)))
 
 
 def _wide(part: Part) -> frozenset[str]:
@@ -542,37 +566,34 @@ def _wide(part: Part) -> frozenset[str]:
     return frozenset(f"s{place}" for place, total in enumerate(totals) if total)
 
 
-def _cell(writer: Writer, bounded: Bounded, name: str, kind: str, there: bool) -> str:
+def _cell(writer: Writer, name: str, kind: Type | str, there: bool) -> str:
     """Return a column of a part in the type that it has in all parts, or a missing one."""
-    if not there:
-        return writer.missing(kind)
-    if name[0] == "k":
-        held = bounded.keys[int(name[1:])].type
-        return writer.convert(name, held, held)
-    return writer.narrowed(name, kind)
+    if isinstance(kind, Type):
+        own = writer.dialect.types[kind]
+        return writer.convert(name, kind, kind) if there else writer.missing(own)
+    return writer.narrowed(name, kind) if there else writer.missing(kind)
 
 
-def _together(
-    writer: Writer,
-    bounded: Bounded,
-    selects: list[str],
-    columns: tuple[tuple[str, ...], ...],
-    wide: tuple[frozenset[str], ...],
-) -> str:
-    """Return all parts as one SELECT with the columns of all, each in one type."""
-    every = _every(columns)
-    large = frozenset[str]().union(*wide)
-    types = {f"k{place}": writer.dialect.types[key.type] for place, key in enumerate(bounded.keys)}
+def together(
+    writer: Writer, bounded: Bounded, selects: list[str], *, split: bool = False
+) -> Statement:
+    """Return the SELECTs of all parts as one with the columns of all, each in one type."""
+    columns = tuple(columns_of(bounded, part, split=split) for part in bounded.parts)
+    wide = tuple(_wide(part) for part in bounded.parts)
+    every, keys = _every(columns), tuple(key.type for key in bounded.keys)
     integer = writer.dialect.types[Type.INTEGER]
+    types: dict[str, Type | str] = dict.fromkeys(every, integer)  # a type, or a name of one
+    types |= dict.fromkeys(frozenset[str]().union(*wide), writer.dialect.wide)
+    types |= {f"k{place}": kind for place, kind in enumerate(keys)}
     types |= {
-        name: writer.dialect.wide if name in large else integer for name in every if name[0] != "k"
+        left_column(bounded, part): part.argument.type
+        for part in bounded.parts
+        if isinstance(part, Distinct)
     }
     texts = []
     for place, (part, names) in enumerate(zip(selects, columns, strict=True)):
         chosen = [f"{writer.integer(place)} AS part"] if len(selects) > 1 else []
-        chosen += [
-            f"{_cell(writer, bounded, name, types[name], name in names)} AS {name}"
-            for name in every
-        ]
+        chosen += [f"{_cell(writer, name, types[name], name in names)} AS {name}" for name in every]
         texts.append(select(chosen, inner(part)))
-    return "\nUNION ALL\n".join(texts)
+    sql, bound, late = writer.statement("\nUNION ALL\n".join(texts))
+    return Statement(sql, bound, columns, wide, late, keys, _most(bounded))

@@ -28,6 +28,7 @@ import duckdb
 from sordino.catalog.model import CsvFile
 from sordino.engine.compile.dialect import literal, quoted, select
 from sordino.engine.duckdb.attached import CLOSED, unopened
+from sordino.engine.duckdb.passes import LEAST_MEMORY, MEMORY_OF_THREAD, memory_of
 from sordino.engine.duckdb.sources import LOADING, CsvRows, Sources, doors_of
 from sordino.engine.forks import WORK, keep_alive
 from sordino.errors import CatalogError
@@ -134,8 +135,8 @@ class Database:
     Whatever is made on a connection is temporary and dies with it. ``watched`` questions can be
     asked for their progress, one at a time. ``is_broken`` is set once it can answer nothing more.
     Of what is read into memory, the ``unloaded`` is still to be read; if None, all of it.
-    It ``is_worn`` after some thousand statements: DuckDB keeps some kilobytes of each until a
-    database is closed.
+    ``memory`` is how many bytes it may take. It ``is_worn`` after some thousand statements: DuckDB
+    keeps some kilobytes of each until a database is closed.
     """
 
     def __init__(
@@ -153,6 +154,7 @@ class Database:
         self._frames = dict(sources.frames)
         self._unloaded = set(sources.loaded if unloaded is None else unloaded)
         self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._counted: dict[str, int] = {}
         self._version = 0
         self._broken = frozenset[str]()
         self._lock = Lock()
@@ -183,6 +185,7 @@ class Database:
             self._cleanup()
             raise CatalogError(f"the engine cannot be opened: {error}") from None
         try:
+            self.memory = _fit_threads(self._root)
             self._watched = self._open()
             self._schemas = self._root.cursor()  # for schemas, and readers of other statements
             self.doors = doors_of(self._sources, self._schemas)
@@ -307,6 +310,20 @@ class Database:
                 self._put(name, frame)
                 self._unloaded.remove(name)
 
+    def rows(self, name: str) -> int:
+        """Return how many rows there are under a name: a private number, for use after a charge.
+
+        They are counted once, for the files of a database are those that it was opened on.
+        """
+        held = self._frames.get(name)
+        if held is not None:
+            return len(held)
+        if name not in self._counted:
+            with self.connection() as connection:
+                text = select(["count(*)"], name)
+                ((self._counted[name],),) = connection.execute(text).fetchall()
+        return self._counted[name]
+
     def is_loaded(self, name: str) -> bool:
         """Tell whether the rows under a name are there."""
         return name not in self._unloaded
@@ -377,6 +394,24 @@ class Database:
                 _close(connection)
             self._idle.clear()
         self._cleanup()
+
+
+def _fit_threads(root: duckdb.DuckDBPyConnection) -> int:
+    """Return how many bytes of memory there are, and take no more threads than fit into them.
+
+    With too little memory every question would be charged and fail, so it is refused.
+    """
+    memory = memory_of(root)
+    if memory < LEAST_MEMORY:
+        raise CatalogError(
+            f"the engine needs memory_limit = {LEAST_MEMORY // 10**6} MB at least, and better "
+            f"{MEMORY_OF_THREAD // 10**6} MB for each thread; it was given {memory // 10**6} MB"
+        )
+    ((threads,),) = root.execute("SELECT current_setting('threads')").fetchall()
+    most = max(1, memory // MEMORY_OF_THREAD)
+    if int(threads) > most:
+        root.execute(f"SET threads = {most}")
+    return memory
 
 
 def _is_read(connection: duckdb.DuckDBPyConnection, probe: str) -> bool:

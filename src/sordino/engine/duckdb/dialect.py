@@ -49,6 +49,7 @@ DUCKDB = Dialect(
     is_strict=False,
     round="round({0})",
     hash="hash(hash({0}))",
+    sliced="({0} % CAST({1} AS UBIGINT) = CAST({2} AS UBIGINT))",  # in 64 bits; signs need more
     nth_least="list_max(min({0}, {1}))",
     total="sum({0}){1}",
     near="sum({0}){1}",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import duckdb
 
@@ -20,6 +20,7 @@ from sordino.catalog.model import Catalog, CsvFile
 from sordino.catalog.schemas import Malformed
 from sordino.engine.compile.declared import declared_text
 from sordino.engine.compile.dialect import Bound, Writer
+from sordino.engine.compile.passes import Passes, can_be_split, compile_passes
 from sordino.engine.compile.public import (
     join_keys,
     most_of,
@@ -28,12 +29,19 @@ from sordino.engine.compile.public import (
     rows_of,
     values_of,
 )
-from sordino.engine.compile.results import as_arrow, parts_of
+from sordino.engine.compile.results import parts_of
 from sordino.engine.compile.rows import Tables, tables_read
 from sordino.engine.compile.statement import Statement, compile_bounded
 from sordino.engine.duckdb.columns import view_name
 from sordino.engine.duckdb.connection import BAD_TEXT, Database, DryRun, columns_of
 from sordino.engine.duckdb.dialect import DUCKDB
+from sordino.engine.duckdb.passes import (
+    MORE_PASSES,
+    MOST_PASSES,
+    InPasses,
+    execute,
+    how_many_passes,
+)
 from sordino.engine.duckdb.sources import narrowed, own_tables, sources_of
 from sordino.engine.forks import FORKED, WORK
 from sordino.engine.owner import tell_owner as _tell_owner
@@ -56,9 +64,9 @@ _SAFE_TO_QUOTE = (
 )
 tell_owner = partial(_tell_owner, safe=_SAFE_TO_QUOTE)
 _T = TypeVar("_T")
+Work: TypeAlias = "Callable[[duckdb.DuckDBPyConnection], pa.Table]"
 _STATEMENTS = 8 * MEGABYTE  # of statements that are kept compiled
 _JOINS = 256  # of which it is kept how many public rows have one key
-_FEW = 5_000  # rows that are fetched as tuples
 _LOOK = 0.1  # seconds between two looks at the progress
 _STOPPING = 0.01  # seconds between two interrupts of a statement
 _FATAL = (duckdb.InternalException, duckdb.FatalException)  # after which nothing is answered
@@ -151,13 +159,74 @@ class DuckdbEngine:
             if deadline is not None and deadline <= 0:  # however fast this question would be
                 raise TimeoutError("the deadline had passed before the question ran")
             statement = self.statement(bounded, salt=salt)
-            database = self._loaded(tables_read(bounded.rows, self.catalog))
-            table = _read(database, lambda: _answered(database, statement, progress, due))
+            names = tables_read(bounded.rows, self.catalog)
+            database, stamps = self._loaded(names), self._stamps_of(names)
+
+            def carry_out(work: Work) -> pa.Table:
+                return _read(database, lambda: _answered(database, work, progress, due))
+
+            many = self._how_many_passes(bounded, database, names)
+            if many == 1:
+                try:
+                    table = carry_out(partial(execute, statement=statement))
+                except duckdb.OutOfMemoryException:
+                    if not can_be_split(bounded, self.catalog):
+                        raise
+                    many = MORE_PASSES
+            if many > 1:
+                table = self._in_passes(bounded, salt, many, carry_out)
+                if self._stamps_of(names) != stamps:
+                    raise CatalogError("a file was written while it was read")
             return Sealed(parts_of(table, statement))
         except Exception as error:
             charge = f"{receipt.people}:{receipt.number}"
             tell_owner("a question failed after its charge", error, charge=charge)
         raise SealedError
+
+    def _how_many_passes(self, bounded: Bounded, database: Database, names: Iterable[str]) -> int:
+        """Return in how many passes a question is carried out, by the rows of private tables."""
+        if not can_be_split(bounded, self.catalog):
+            return 1
+        private = [
+            view_name(place)
+            for place, table in own_tables(self.catalog)
+            if table.name in names and not table.public
+        ]
+        try:
+            rows = sum(database.rows(name) for name in private)
+            many = how_many_passes(bounded, rows, database.memory)
+            return many if many == 1 or self._can_pass(bounded) else 1
+        except Exception as error:
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            raise
+
+    def _can_pass(self, bounded: Bounded) -> bool:
+        """Tell whether DuckDB carries out the passes of a question, on made-up rows."""
+        try:
+            self._dry_run.run(InPasses(self._passes(bounded, salt=0), 2))
+        except Exception as error:
+            if _is_interrupt(error):
+                raise
+            tell_owner("a question is not carried out in passes", error, public=True)
+            return False
+        return True
+
+    def _in_passes(
+        self, bounded: Bounded, salt: int, many: int, carry_out: Callable[[Work], pa.Table]
+    ) -> pa.Table:
+        """Return the rows of all parts, from more passes yet where memory ends."""
+        passes = self._passes(bounded, salt=salt)
+        while True:
+            try:
+                return carry_out(InPasses(passes, many))
+            except duckdb.OutOfMemoryException:
+                if many >= MOST_PASSES:
+                    raise
+            many = min(MORE_PASSES * many, MOST_PASSES)
+
+    def _passes(self, bounded: Bounded, *, salt: int) -> Passes:
+        return compile_passes(bounded, self.catalog, salt=salt, bases=self.bases, dialect=DUCKDB)
 
     def read(self, names: Iterable[str]) -> None:
         """Read the rows of tables that are kept in memory, from files as they were at opening."""
@@ -240,7 +309,7 @@ class DuckdbEngine:
         """Return the statement of a question, once it has been carried out on made-up rows."""
         try:
             statement = self.statement(bounded, salt=0)
-            self._dry_run.run(lambda database: parts_of(_execute(database, statement), statement))
+            self._dry_run.run(lambda database: parts_of(execute(database, statement), statement))
         except Exception as error:
             if _is_interrupt(error):
                 raise KeyboardInterrupt from None
@@ -410,29 +479,31 @@ def _fetched(database: Database, sql: str, bound: list[Any]) -> pa.Table:
 
 
 def _answered(
-    database: Database, statement: Statement, progress: Progress | None, due: float | None
+    database: Database, work: Work, progress: Progress | None, due: float | None
 ) -> pa.Table:
+    if progress is not None and isinstance(work, InPasses):
+        progress = work.overall(progress)
     with database.connection(watched=progress is not None) as connection:
-        return _fetch(connection, statement, progress, due)
+        return _fetch(connection, work, progress, due)
 
 
 def _fetch(
     connection: duckdb.DuckDBPyConnection,
-    statement: Statement,
+    carry_out: Work,
     progress: Progress | None,
     due: float | None,
 ) -> pa.Table:
-    """Execute a statement; the keyboard can interrupt it where it is heard, and so can time."""
+    """Carry out a question; the keyboard can interrupt it where it is heard, and so can time."""
     is_main = threading.current_thread() is threading.main_thread()
     if progress is None and due is None and not is_main:
-        return _execute(connection, statement)
+        return carry_out(connection)
     outcome: list[pa.Table | BaseException] = []
     done = threading.Event()  # a thread that was joined in vain may not be joined again
 
     def work() -> None:
         try:
             with WORK.passing(at_once=True):  # of its own: whoever waits for it may be interrupted
-                outcome.append(_execute(connection, statement))
+                outcome.append(carry_out(connection))
         except BaseException as error:
             outcome.append(error)
         finally:
@@ -468,13 +539,3 @@ def _watch(
         if share >= 0:
             progress(min(share / 100, 1.0))
     progress(1.0)
-
-
-def _execute(connection: duckdb.DuckDBPyConnection, statement: Statement) -> pa.Table:
-    """Return the rows of all parts; how they are fetched depends on public things alone."""
-    parameters = list(statement.parameters)
-    if statement.most is None or statement.most > _FEW:
-        return connection.sql(statement.sql, params=parameters).to_arrow_table()
-    # A relation is planned twice, once to learn its columns; that costs more than a few tuples.
-    rows = connection.execute(statement.sql, parameters).fetchall()
-    return as_arrow(rows, statement)

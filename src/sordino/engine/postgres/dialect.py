@@ -214,6 +214,7 @@ POSTGRES = Dialect(
     ),
     # That of a record adds the hashes of its columns up; the second one mixes them.
     hash="hashint8extended(hash_record_extended(ROW({0}), 0), 0)",
+    sliced=None,
     nth_least=None,
     total="sum({0}){1}",
     near="sum({0}){1}",

@@ -70,6 +70,7 @@ SPARK = Dialect(
     is_strict=False,
     round="round({0})",
     hash="xxhash64({0})",
+    sliced=None,
     nth_least=None,
     total=_TOTAL,
     near="sum({0}){1}",

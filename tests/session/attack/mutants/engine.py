@@ -88,11 +88,10 @@ def _counted_before_the_join() -> Iterator[None]:
         scanned.append(found.step)
         return found
 
-    def early(writer: Any, rows: str) -> Any:
-        del rows
+    def early(writer: Any, rows: str, sums: Any) -> Any:
         first = scanned[0]
         scanned.clear()
-        return count(writer, first)
+        return count(writer, rows if sums else first, sums)
 
     with (
         mock.patch.object(compile_rows.Reader, "_scan", kept_scan),
@@ -132,14 +131,14 @@ ENGINE: dict[str, Mutant] = {
     ),
     "NaN is kept": mutant(bases._real, "CASE WHEN {test} THEN NULL WHEN", "CASE WHEN"),
     "groups are chosen by the order of rows": mutant(
-        _Shares._hashed, "self.writer.dialect.hash.format(texts)", '"row_number() OVER ()"'
+        _Shares._hash, "self.writer.dialect.hash.format(texts)", '"row_number() OVER ()"'
     ),
     "groups are chosen by their size": mutant(
-        _Shares._hashed,
+        _Shares._hash,
         "self.writer.dialect.hash.format(texts)",
         'f"count(*) OVER (PARTITION BY {self.columns[0]})"',
     ),
-    "units are counted by rows": mutant(_Parts._every_unit, "count(*)", "sum(n)"),
+    "units are counted by rows": mutant(_Parts._of_pairs, '"count(*)"', '"sum(n)"'),
     "a public row without a match is kept": mutant(
         _Rows._joined, '"LEFT JOIN" if outer', '"RIGHT JOIN" if outer'
     ),
