@@ -68,6 +68,7 @@ def test_random_questions_give_the_same_integers_in_any_number_of_passes(seed: i
     with asked(f"passes {seed}") as world:
         for sql, prepared in world.questions(QUESTIONS):
             bounded = prepared.plan.bounded
+            assert isinstance(world.engine, DuckdbEngine)
             if not can_be_split(bounded, world.engine.catalog):
                 continue
             whole = list(look(world.engine, prepared, salt=7))

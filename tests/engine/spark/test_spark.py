@@ -349,7 +349,7 @@ def test_no_word_of_a_failure_tells_a_value(
     def other(bounded: Any, *, salt: int) -> Statement:
         made = SparkEngine.statement(engine, bounded, salt=salt)
         sql = select(["CAST(concat('secret', c1) AS BIGINT) AS k0", "1L AS s0", "1L AS s1"], view)
-        return Statement(sql, (), made.columns, made.wide, None, made.types, made.most)
+        return Statement(sql, (), made.columns, made.wide, {}, made.types, made.most)
 
     monkeypatch.setattr(engine, "statement", other, raising=False)
     with caplog.at_level(logging.DEBUG), pytest.raises(SealedError) as caught:
@@ -369,7 +369,7 @@ def slow_statement(engine: SparkEngine, patch: pytest.MonkeyPatch, *, seconds: i
         made = SparkEngine.statement(engine, bounded, salt=salt)
         wait = f"java_method('java.lang.Thread', 'sleep', {seconds * 1_000}L)"
         sql = select([f"{wait} AS k0", "1L AS s0", "1L AS s1"], engine.bases["t"].source)
-        return Statement(sql, (), made.columns, made.wide, None, made.types, made.most)
+        return Statement(sql, (), made.columns, made.wide, {}, made.types, made.most)
 
     patch.setattr(engine, "statement", other, raising=False)
 
