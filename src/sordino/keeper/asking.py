@@ -40,7 +40,7 @@ from sordino.keeper.problems import (
     wrong_body,
 )
 from sordino.keeper.quotes import Quote
-from sordino.keeper.reading import visible
+from sordino.keeper.reading import may_know, visible
 from sordino.keeper.replies import as_json
 from sordino.keeper.requests import check_room, is_dear
 from sordino.keeper.requests import to_json as request_to_json
@@ -124,11 +124,8 @@ def _check_visible(visit: Visit, ask: Ask, tables: tuple[str, ...]) -> None:
     """Refuse what asks about other tables, in the words in which there are none of these names."""
     seen = visible(visit.generation.catalog, tables)
     query = parse(ask.sql, seen, public=visit.generation.session.public)
-    own = {name.casefold() for name in tables}
-    for name in tables_in(query.rows):
-        table = seen.table(name)
-        if table is not None and not table.public and name.casefold() not in own:
-            raise forbidden()
+    if not may_know(seen, tables, tables_in(query.rows)):
+        raise forbidden()
 
 
 def prices(visit: Visit) -> Reply:
@@ -397,32 +394,14 @@ def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Depar
     session, keeper = visit.session, visit.keeper
     earlier = None if key is None else _earlier(visit, key)
     charge = None if earlier is None else _charge_of(session, earlier)
-    fresh = priced.ask.fresh
-    is_paid = charge is not None or (not fresh and session.is_paid(priced.plan, priced.ask.options))
+    is_paid = charge is not None or (
+        not priced.ask.fresh and session.is_paid(priced.plan, priced.ask.options)
+    )
     with ExitStack() as given_back:
         approval = None if is_paid else _reserve(visit, priced, given_back)
         question = _begun(visit, priced, key) if earlier is None or charge is None else earlier
         try:
-            with keeper.room(visit.by.who, departure.seconds_left()) as place:
-                departure.is_bound = True
-                deadline = departure.seconds_left()  # less what the place was waited for
-                if deadline == 0:
-                    raise busy()
-                hold = place.until(departure.wait)
-                if charge is not None:
-                    answer = session.resume(
-                        charge, priced.plan, priced.ask.options, deadline=deadline, hold=hold
-                    )
-                else:
-                    answer = session.answer(
-                        priced.plan,
-                        priced.ask.options,
-                        fresh=fresh,
-                        deadline=deadline,
-                        why="" if key is None else f"key {key}",
-                        hold=hold,
-                        only_paid=is_paid,
-                    )
+            answer = _computed(visit, priced, key, departure, charge=charge, only_paid=is_paid)
         except Unpaid:
             _forget(keeper.state, question, charge)
             raise
@@ -451,6 +430,36 @@ def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Depar
                 given_back.pop_all()
         _finish(visit, question, answer, approval)
         return answer
+
+
+def _computed(
+    visit: Visit,
+    priced: Priced,
+    key: str | None,
+    departure: Departure,
+    *,
+    charge: Entry | None,
+    only_paid: bool,
+) -> Answer:
+    """Have a place and an answer there, to a charge that was made or with one that is."""
+    session, options = visit.session, priced.ask.options
+    with visit.keeper.room(visit.by.who, departure.seconds_left()) as place:
+        departure.is_bound = True
+        deadline = departure.seconds_left()  # less what the place was waited for
+        if deadline == 0:
+            raise busy()
+        hold = place.until(departure.wait)
+        if charge is not None:
+            return session.resume(charge, priced.plan, options, deadline=deadline, hold=hold)
+        return session.answer(
+            priced.plan,
+            options,
+            fresh=priced.ask.fresh,
+            deadline=deadline,
+            why="" if key is None else f"key {key}",
+            hold=hold,
+            only_paid=only_paid,
+        )
 
 
 def _reserve(visit: Visit, priced: Priced, given_back: ExitStack) -> int | None:
@@ -666,11 +675,8 @@ def _recorded(visit: Visit, people: str, number: int) -> Answer:
     if body is None or not is_readable(body):
         raise not_there()
     answer = from_bytes(body)
-    tables = visit.by.token.tables
-    if tables is not None:
-        seen = visible(visit.generation.catalog, tables)
-        if any(seen.table(name) is None for name in answer.facts["tables"]):
-            raise not_there()
+    if not may_know(visit.generation.catalog, visit.by.token.tables, answer.facts["tables"]):
+        raise not_there()
     return answer
 
 
