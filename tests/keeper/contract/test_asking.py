@@ -263,14 +263,14 @@ def test_a_token_for_some_tables_knows_of_no_others(served: Study) -> None:
     assert own["tables"] == ["staff"]
 
 
-ABOVE = '''
+ABOVE = """
 [tables.stays]
 parquet = "visits.parquet"
 parent = "visits.patient"
 via = "patient"
 [tables.stays.columns]
 patient = "integer"
-'''
+"""
 
 
 def test_a_token_for_some_tables_knows_nothing_of_what_is_asked_about_those_above(
