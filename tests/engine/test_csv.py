@@ -404,5 +404,6 @@ def test_rows_are_not_there_twice_after_an_interrupt_when_they_were_read(
             with pytest.raises(KeyboardInterrupt):
                 rows_in(session)
         if is_again:
+            assert isinstance(session._engine, DuckdbEngine)
             session._engine.database.is_broken = True  # so that another one takes its place
         assert rows_in(session) == MANY

@@ -237,7 +237,7 @@ def test_a_key_without_a_charge_does_not_make_an_old_quote_good(
     assert served.charges == []
 
 
-def put_back(served: Study, work: Callable[[], None]) -> None:
+def put_back(served: Study, work: Callable[[], object]) -> None:
     """Do something, and put back the ledger that there was before, but not the keeper's file."""
     served.close()
     kept = {path: path.read_bytes() for path in served.folder.glob("sordino.ledger*")}
@@ -308,7 +308,8 @@ def test_two_who_find_at_once_that_a_key_is_free_again_are_charged_once(
     ann = served.person("ann", "analyst")
     served.ask(ann)
     put_back(served, lambda: served.ask(ann, key="one", fresh=True))
-    inner, others = asking._is_forgotten, []
+    inner = asking._is_forgotten
+    others: list[Any] = []
 
     def late(*arguments: Any) -> bool:
         is_forgotten = inner(*arguments)
