@@ -385,3 +385,25 @@ def test_who_reads_something_else_does_not_wait_until_a_csv_file_is_read(
         reading.join(60)
     assert engine.database.is_loaded("t0")
     engine.close()
+
+
+@pytest.mark.parametrize("is_again", [False, True])
+def test_rows_are_not_there_twice_after_an_interrupt_when_they_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_again: bool
+) -> None:
+    """Then each of them would count twice, also where one row is all that is protected."""
+    put = connection.Database._put
+
+    def interrupted(*arguments: Any) -> None:
+        put(*arguments)
+        raise KeyboardInterrupt
+
+    with opened(tmp_path, lines_of()) as session:
+        with monkeypatch.context() as patched:
+            patched.setattr(connection.Database, "_put", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                rows_in(session)
+        if is_again:
+            assert isinstance(session._engine, DuckdbEngine)
+            session._engine.database.is_broken = True  # so that another one takes its place
+        assert rows_in(session) == MANY

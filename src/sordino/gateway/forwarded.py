@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from ipaddress import IPv4Network as Network
 
+_BEFORE_MAPPED = 96  # bits before an address of version 4 that is written as of version 6
 UNIX = "unix"  # stands for whoever can open the gateway's Unix socket
 
 
@@ -27,7 +28,7 @@ class Proxies:
     @classmethod
     def named(cls, names: Sequence[str]) -> Proxies:
         """Read addresses such as 10.0.0.1 or 10.0.0.0/8, or unix; raises ValueError."""
-        networks = tuple(ip_network(name) for name in names if name != UNIX)
+        networks = tuple(_network(name) for name in names if name != UNIX)
         return cls(networks, UNIX in names)
 
     def client_of(self, peer: str, forwarded: Sequence[str]) -> str:
@@ -60,3 +61,12 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
+
+
+def _network(text: str) -> Network | IPv6Network:
+    """Return a network, likewise; raises ValueError."""
+    network = ip_network(text)
+    mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+    if mapped is None or network.prefixlen < _BEFORE_MAPPED:
+        return network
+    return Network((mapped, network.prefixlen - _BEFORE_MAPPED))

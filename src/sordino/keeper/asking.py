@@ -40,7 +40,7 @@ from sordino.keeper.problems import (
     wrong_body,
 )
 from sordino.keeper.quotes import Quote
-from sordino.keeper.reading import visible
+from sordino.keeper.reading import may_know, visible
 from sordino.keeper.replies import as_json
 from sordino.keeper.requests import check_room, is_dear
 from sordino.keeper.requests import to_json as request_to_json
@@ -124,11 +124,8 @@ def _check_visible(visit: Visit, ask: Ask, tables: tuple[str, ...]) -> None:
     """Refuse what asks about other tables, in the words in which there are none of these names."""
     seen = visible(visit.generation.catalog, tables)
     query = parse(ask.sql, seen, public=visit.generation.session.public)
-    own = {name.casefold() for name in tables}
-    for name in tables_in(query.rows):
-        table = seen.table(name)
-        if table is not None and not table.public and name.casefold() not in own:
-            raise forbidden()
+    if not may_know(seen, tables, tables_in(query.rows)):
+        raise forbidden()
 
 
 def prices(visit: Visit) -> Reply:
@@ -230,8 +227,7 @@ def _fresh(visit: Visit, priced: Priced, key: str | None, departure: Departure) 
     try:
         answer = _answered(visit, priced, key, departure)
     except (_Waits, BudgetError, QueryError, Refusal):
-        if departure.is_bound:
-            departure.wait()
+        departure.wait_if_bound()
         raise
     except BaseException:
         departure.wait()
@@ -314,8 +310,7 @@ def _earlier(visit: Visit, key: str) -> Row | None:
         "SELECT * FROM questions WHERE who = ? AND key = ?", visit.by.who, key
     )
     if row is not None and _is_forgotten(visit.session, row):
-        _forget(visit.keeper.state, row, None)
-        return None
+        return None  # and it stays until its key is used anew, for others may look at it just now
     if row is not None and row["body"] != _digest(visit.request.body):
         raise Refusal(
             "key_reused",
@@ -338,8 +333,10 @@ def _is_forgotten(session: Session, question: Row) -> bool:
         if question["state"] != "answered":
             return bool(question["before"] > number)
         charge = pages.entry(people, question["charge"]) if number else None
-    stated = question["who"], question["asked"]
-    return charge is None or charge.kind != "charge" or (charge.who, charge.plan) != stated
+    if charge is None or charge.kind != "charge" or charge.who != question["who"]:
+        return True
+    is_anothers = charge.why.startswith("key ") and charge.why != f"key {question['key']}"
+    return charge.plan != question["asked"] or (is_anothers and charge.number > question["before"])
 
 
 def _settled(visit: Visit, key: str) -> Row | None:
@@ -391,42 +388,30 @@ def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Depar
     """Charge and answer, or answer what was paid for; Unpaid if it is so no more.
 
     Budget of the token and approval are used up before the charge, and given back if there was
-    none: a crash in between takes them, and never grants anything.
+    none: a crash in between takes them, and never grants anything. They are given back when the
+    refusal leaves, for a token is told what was spent with it, and a person which requests wait.
     """
     session, keeper = visit.session, visit.keeper
     earlier = None if key is None else _earlier(visit, key)
     charge = None if earlier is None else _charge_of(session, earlier)
-    fresh = priced.ask.fresh
-    is_paid = charge is not None or (not fresh and session.is_paid(priced.plan, priced.ask.options))
+    is_paid = charge is not None or (
+        not priced.ask.fresh and session.is_paid(priced.plan, priced.ask.options)
+    )
     with ExitStack() as given_back:
         approval = None if is_paid else _reserve(visit, priced, given_back)
-        question = _begun(visit, priced, key) if earlier is None else earlier
+        question = _begun(visit, priced, key) if earlier is None or charge is None else earlier
         try:
-            with keeper.room(visit.by.who, departure.seconds_left()) as place:
-                departure.is_bound = True
-                deadline = departure.seconds_left()  # less what the place was waited for
-                if deadline == 0:
-                    raise busy()
-                hold = place.until(departure.wait)
-                if charge is not None:
-                    answer = session.resume(
-                        charge, priced.plan, priced.ask.options, deadline=deadline, hold=hold
-                    )
-                else:
-                    answer = session.answer(
-                        priced.plan,
-                        priced.ask.options,
-                        fresh=fresh,
-                        deadline=deadline,
-                        why="" if key is None else f"key {key}",
-                        hold=hold,
-                        only_paid=is_paid,
-                    )
-        except (BudgetError, QueryError, CatalogError, Refusal, Unpaid):
+            answer = _computed(visit, priced, key, departure, charge=charge, only_paid=is_paid)
+        except Unpaid:
+            _forget(keeper.state, question, charge)
+            raise
+        except (BudgetError, QueryError, CatalogError, Refusal):
+            departure.wait_if_bound()
             _forget(keeper.state, question, charge)
             raise  # before the charge, so that all is given back
         except Exception as error:
             if not is_paid and not _was_charged(visit, question, given_back):
+                departure.wait_if_bound()
                 _forget(keeper.state, question, charge)
                 raise
             given_back.pop_all()
@@ -445,6 +430,36 @@ def _carried_out(visit: Visit, priced: Priced, key: str | None, departure: Depar
                 given_back.pop_all()
         _finish(visit, question, answer, approval)
         return answer
+
+
+def _computed(
+    visit: Visit,
+    priced: Priced,
+    key: str | None,
+    departure: Departure,
+    *,
+    charge: Entry | None,
+    only_paid: bool,
+) -> Answer:
+    """Have a place and an answer there, to a charge that was made or with one that is."""
+    session, options = visit.session, priced.ask.options
+    with visit.keeper.room(visit.by.who, departure.seconds_left()) as place:
+        departure.is_bound = True
+        deadline = departure.seconds_left()  # less what the place was waited for
+        if deadline == 0:
+            raise busy()
+        hold = place.until(departure.wait)
+        if charge is not None:
+            return session.resume(charge, priced.plan, options, deadline=deadline, hold=hold)
+        return session.answer(
+            priced.plan,
+            options,
+            fresh=priced.ask.fresh,
+            deadline=deadline,
+            why="" if key is None else f"key {key}",
+            hold=hold,
+            only_paid=only_paid,
+        )
 
 
 def _reserve(visit: Visit, priced: Priced, given_back: ExitStack) -> int | None:
@@ -512,15 +527,19 @@ def _amount(visit: Visit, priced: Priced, nanos: int) -> str:
 
 def _finish(visit: Visit, question: Row, answer: Answer, approval: int | None) -> None:
     """Write down what has become of a question; its answer is on record, also without this."""
+    number = answer.charge.number
     try:
+        with visit.session.ledger.store.read() as pages:
+            charge = pages.entry(question["people"], number)
         visit.keeper.state.change(
-            "UPDATE questions SET state = 'answered', charge = ? WHERE number = ?",
-            answer.charge.number,
+            "UPDATE questions SET state = 'answered', charge = ?, asked = ? WHERE number = ?",
+            number,
+            question["asked"] if charge is None else charge.plan,  # version 1 has other words
             question["number"],
         )
         if approval is not None:
-            visit.keeper.requests.answered(approval, answer.charge.number)
-    except (StateError, sqlite3.Error) as error:
+            visit.keeper.requests.answered(approval, number)
+    except (StateError, LedgerError, sqlite3.Error) as error:
         visit.keeper.tell("a question was answered, and that could not be written down", error)
 
 
@@ -531,22 +550,27 @@ def _forget(state: State, question: Row, charge: Entry | None) -> None:
 
 
 def _begun(visit: Visit, priced: Priced, key: str | None) -> Row:
-    """Write down what is about to be charged, so that it can be answered after a crash."""
-    people = priced.plan.people
+    """Write down what is about to be charged, so that it can be answered after a crash.
+
+    What stood under its key had no charge, and may have said what another catalog made of it.
+    """
+    people, state = priced.plan.people, visit.keeper.state
     heads = {seen.people: seen.number for seen in visit.generation.session.ledger.heads()}
-    number = visit.keeper.state.add(
-        "INSERT INTO questions (who, key, body, ask, asked, people, before, state, at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun', ?)",
-        visit.by.who,
-        key,
-        _digest(visit.request.body),
-        msgspec.json.encode(priced.question).decode(),
-        priced.asked,
-        people,
-        heads.get(people, 0),
-        visit.keeper.state.now(),
-    )
-    row = visit.keeper.state.row("SELECT * FROM questions WHERE number = ?", number)
+    with state.writing():
+        state.change("DELETE FROM questions WHERE who = ? AND key = ?", visit.by.who, key)
+        number = state.add(
+            "INSERT INTO questions (who, key, body, ask, asked, people, before, state, at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun', ?)",
+            visit.by.who,
+            key,
+            _digest(visit.request.body),
+            msgspec.json.encode(priced.question).decode(),
+            priced.asked,
+            people,
+            heads.get(people, 0),
+            state.now(),
+        )
+    row = state.row("SELECT * FROM questions WHERE number = ?", number)
     if row is None:
         raise LookupError(number)
     return row
@@ -651,11 +675,8 @@ def _recorded(visit: Visit, people: str, number: int) -> Answer:
     if body is None or not is_readable(body):
         raise not_there()
     answer = from_bytes(body)
-    tables = visit.by.token.tables
-    if tables is not None:
-        seen = visible(visit.generation.catalog, tables)
-        if any(seen.table(name) is None for name in answer.facts["tables"]):
-            raise not_there()
+    if not may_know(visit.generation.catalog, visit.by.token.tables, answer.facts["tables"]):
+        raise not_there()
     return answer
 
 

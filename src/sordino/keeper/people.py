@@ -193,9 +193,15 @@ def _is_whole(caller: Caller) -> bool:
 
 
 def tokens(visit: Visit) -> Reply:
-    """Return tokens: one's own, or, for the owner, all."""
-    who = None if _is_owner(visit.by) else visit.by.who
-    return as_json({"tokens": [token_to_json(one) for one in visit.keeper.tokens.all(who)]})
+    """Return tokens: one's own, or, for the owner, all.
+
+    One for some tables is told of itself alone, for others may name tables that it does not know.
+    """
+    own, is_owner = visit.by.token, _is_owner(visit.by)
+    listed = visit.keeper.tokens.all(None if is_owner else visit.by.who)
+    if own.tables is not None and not is_owner:
+        listed = [one for one in listed if one.number == own.number]
+    return as_json({"tokens": [token_to_json(one) for one in listed]})
 
 
 def token_to_json(token: Token) -> dict[str, Any]:

@@ -84,6 +84,20 @@ def visible(catalog: Catalog, names: Iterable[str] | None) -> Catalog:
     return replace(catalog, tables=tables, purses=purses)
 
 
+def may_know(catalog: Catalog, names: Iterable[str] | None, asked: Iterable[str]) -> bool:
+    """Tell whether a token for some tables may ask, and know, what is asked about others.
+
+    Those above its own are declared in what it sees, and what is asked about them is none of its.
+    """
+    if names is None:
+        return True
+    own = {name.casefold() for name in names}
+    tables = [(name, catalog.table(name)) for name in asked]
+    return all(
+        table is not None and (table.public or name.casefold() in own) for name, table in tables
+    )
+
+
 def catalog_to_json(catalog: Catalog, generation: str) -> dict[str, Any]:
     """Return all that is declared and public; never where a file lies."""
     return {

@@ -17,7 +17,7 @@ from sordino.channel.frames import Reply
 from sordino.channel.messages import Decision
 from sordino.errors import BudgetExceeded
 from sordino.keeper.problems import Refusal, forbidden, not_there, too_many
-from sordino.keeper.reading import visible
+from sordino.keeper.reading import may_know
 from sordino.keeper.replies import as_json
 from sordino.keeper.state import Row, State
 from sordino.keeper.visit import Desk, Visit
@@ -299,13 +299,10 @@ def _may_see(visit: Visit, row: Row) -> bool:
 
     Of those that were sent before this was written down, it is not known.
     """
-    names = visit.by.token.tables
-    if names is None:
-        return True
-    asked, seen = json.loads(row["explanation"]).get(_TABLES), None
-    if asked is not None:
-        seen = visible(visit.generation.catalog, names)
-    return seen is not None and all(seen.table(name) is not None for name in asked)
+    names, asked = visit.by.token.tables, json.loads(row["explanation"]).get(_TABLES)
+    if asked is None:
+        return names is None
+    return may_know(visit.generation.catalog, names, asked)
 
 
 def _seen(visit: Visit) -> int:

@@ -99,3 +99,8 @@ class Departure:
             timed = self._length is not None
             self._slot = self._slots.wait_out(self._arrived, self._length or 0.0) if timed else 0
         return self._slot
+
+    def wait_if_bound(self) -> None:
+        """Wait likewise before a refusal, where it may not leave at once."""
+        if self.is_bound:
+            self.wait()

@@ -12,7 +12,7 @@ import pytest
 
 from sordino.channel.frames import Reply
 from sordino.engine.duckdb.engine import DuckdbEngine
-from sordino.errors import SealedError
+from sordino.errors import CatalogError, LedgerError, SealedError
 from sordino.keeper import asking
 from sordino.keeper.asking import resume
 from sordino.keeper.slots import Slots
@@ -247,3 +247,29 @@ def test_a_form_that_there_is_not_is_refused_before_the_charge(served: Study) ->
     assert (reply.status, code(reply)) == (400, "query")
     assert served.charges == []
     assert served.time.now == began
+
+
+@pytest.mark.parametrize("error", [CatalogError("a stray quote"), LedgerError("busy")])
+def test_nothing_is_given_back_before_a_refusal_leaves(
+    served: Study, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """What was spent with a token, or the state of a request, would tell how long files are."""
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    capped = served.token("ann", ["ask", "price"], cap=10**9)
+    text = served.text(server='slot = "1s"\ndeadline = 3\napprove_above = 0.05')
+    assert served.send("swap", olga, {"text": text, "why": "dear"}).status == 201
+    assert served.ask(capped).status == 202
+    vote = served.send("vote", olga, {"decision": "approve"}, path={"request": "1"})
+    assert vote.status == 200
+
+    def look() -> Any:
+        spent = told(served.send("me", capped))["spent_nanos"]
+        state = told(served.send("request", ann, path={"request": "1"}))["state"]
+        return spent, state, served.state.rows("SELECT state FROM questions")[:1] != []
+
+    seen = watched_rest(served, look)
+    monkeypatch.setattr(DuckdbEngine, "load", raising(error))
+    assert served.ask(capped, key="one").status == 503
+    assert seen == [(100_000_000, "answered", True)]
+    assert look() == (0, "approved", False)
+    assert served.charges == []

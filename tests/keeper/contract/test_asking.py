@@ -258,3 +258,40 @@ def test_a_token_for_some_tables_knows_of_no_others(served: Study) -> None:
     assert there["hint"] == nowhere["hint"]
     assert served.ask(some, sql="SELECT COUNT(*) AS n FROM staff").status == 200
     assert COUNT not in served.send("history", some).body.decode()
+    served.token("ann", ["price"], tables=["visits"], note="for the visits")
+    (own,) = told(served.send("tokens", some))["tokens"]
+    assert own["tables"] == ["staff"]
+
+
+ABOVE = """
+[tables.stays]
+parquet = "visits.parquet"
+parent = "visits.patient"
+via = "patient"
+[tables.stays.columns]
+patient = "integer"
+"""
+
+
+def test_a_token_for_some_tables_knows_nothing_of_what_is_asked_about_those_above(
+    served: Study,
+) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    text = served.text(server="approve_above = 0.2") + ABOVE
+    assert served.send("swap", olga, {"text": text, "why": "stays"}).status == 201
+    below = served.token("ann", ["price", "ask"], tables=["stays"])
+    seen = [table["name"] for table in told(served.send("catalog", below))["tables"]]
+    assert seen == ["visits", "stays"]
+    assert code(served.ask(below)) == "forbidden"
+    assert served.ask(ann, epsilon="0.3").status == 202
+    place = told(served.ask(ann))["place"]
+    stays = "SELECT COUNT(*) AS n FROM stays"
+    own = told(served.ask(ann, sql=stays))["place"]
+    assert served.ask(ann, sql=stays, epsilon="0.3").status == 202
+    statuses = [
+        served.send("answer", below, path={"answer": answer}).status for answer in (place, own)
+    ]
+    assert statuses == [404, 200]
+    listed = told(served.send("requests", below))["requests"]
+    assert [one["number"] for one in listed] == [2]
+    assert served.send("request", below, path={"request": "1"}).status == 404

@@ -3,16 +3,20 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from threading import Barrier
 from typing import Any
 
 import pytest
 
-from sordino.keeper import quotes
+from sordino.keeper import asking, quotes
 from sordino.keeper.state import State
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.verify import verify
-from tests.keeper.study import Study, code, question, raising, told
+from sordino.release import Options
+from sordino.session.first_identity import first_identity
+from sordino.session.session import tables_of
+from tests.keeper.study import COUNT, Study, code, question, raising, told
 
 
 def test_fresh_noise_needs_a_key_and_a_token_for_it(served: Study) -> None:
@@ -233,7 +237,7 @@ def test_a_key_without_a_charge_does_not_make_an_old_quote_good(
     assert served.charges == []
 
 
-def put_back(served: Study, work: Callable[[], None]) -> None:
+def put_back(served: Study, work: Callable[[], object]) -> None:
     """Do something, and put back the ledger that there was before, but not the keeper's file."""
     served.close()
     kept = {path: path.read_bytes() for path in served.folder.glob("sordino.ledger*")}
@@ -282,3 +286,79 @@ def test_a_key_that_was_not_answered_is_free_after_an_older_ledger_was_put_back(
     assert told(served.ask(capped, key="one", epsilon="0.2"))["price"] == "epsilon 0.2"
     assert told(served.send("me", capped))["spent_nanos"] == 200_000_000
     assert len(served.charges) == 2
+
+
+def test_a_key_stands_for_no_other_key_after_an_older_ledger_was_put_back(served: Study) -> None:
+    ann = served.person("ann", "analyst")
+    served.ask(ann)
+    replies: list[Any] = []
+    put_back(served, lambda: replies.append(told(served.ask(ann, key="one", fresh=True))))
+    other = told(served.ask(ann, key="two", fresh=True))
+    assert other["place"] == replies[0]["place"]
+    one = told(served.ask(ann, key="one", fresh=True))
+    assert (one["again"], one["place"] != other["place"]) == (False, True)
+    for key, first in (("one", one), ("two", other)):
+        assert told(served.ask(ann, key=key, fresh=True))["receipt"] == first["receipt"]
+    assert len(served.charges) == 3
+
+
+def test_two_who_find_at_once_that_a_key_is_free_again_are_charged_once(
+    served: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = served.person("ann", "analyst")
+    served.ask(ann)
+    put_back(served, lambda: served.ask(ann, key="one", fresh=True))
+    inner = asking._is_forgotten
+    others: list[Any] = []
+
+    def late(*arguments: Any) -> bool:
+        is_forgotten = inner(*arguments)
+        if not others:
+            others.append(None)
+            with ThreadPoolExecutor() as pool:
+                others[0] = told(pool.submit(served.ask, ann, key="one", fresh=True).result())
+        return is_forgotten
+
+    monkeypatch.setattr(asking, "_is_forgotten", late)
+    one = told(served.ask(ann, key="one", fresh=True))
+    assert one["receipt"] == others[0]["receipt"]
+    assert len(served.charges) == 2
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_key_that_was_not_charged_before_a_swap_is_charged_once_after_it(
+    served: Study, monkeypatch: pytest.MonkeyPatch, fresh: bool
+) -> None:
+    ann, olga = served.person("ann", "analyst"), served.person("olga", "owner")
+    with monkeypatch.context() as patched:
+        for name in ("charge", "obtain"):
+            patched.setattr(Ledger, name, killed)
+        with pytest.raises(Killed):
+            served.ask(ann, key="one", fresh=fresh)
+    text = served.text().replace('"south"]', '"south", "west"]')
+    assert served.send("swap", olga, {"text": text, "why": "another ward"}).status == 201
+    first = told(served.ask(ann, key="one", fresh=fresh))
+    served.write()  # so that the same question would be charged again
+    again = told(served.ask(ann, key="one", fresh=fresh))
+    assert (again["receipt"], again["again"]) == (first["receipt"], True)
+    assert len(served.charges) == 1
+
+
+def test_a_key_whose_charge_is_in_the_words_of_version_1_is_not_charged_again(
+    served: Study,
+) -> None:
+    ann = served.person("ann", "analyst")
+    session = served.keeper.generations.now.session.of("ann")
+    plan = session.plan(COUNT, epsilon=Fraction(1, 10))
+    asked = first_identity(plan, Options())
+    assert asked is not None
+    data = session._engine.version(tables_of(plan, session.catalog))
+    session.ledger.charge(
+        plan.people, plan.loss, slack=plan.slack, plan=asked, who="ann", data=data
+    )
+    served.restart()
+    first = told(served.ask(ann, key="one"))
+    served.write()  # so that the same question would be charged again
+    again = told(served.ask(ann, key="one"))
+    assert (again["receipt"], again["again"]) == (first["receipt"], True)
+    assert len(served.charges) == 1

@@ -340,7 +340,9 @@ class Database:
         blocks = (
             block for file in rows.files for block in read_typed(connection, file, rows, typed)
         )
-        return pa.concat_tables([self._frames[name], *(table for _, table in blocks)])
+        # Not what is there now: an interrupt may have come when it was put there and not told yet.
+        empty = self._frames[name].schema.empty_table()
+        return pa.concat_tables([empty, *(table for _, table in blocks)])
 
     @contextmanager
     def connection(self, *, watched: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
