@@ -406,6 +406,22 @@ def test_text_with_nul_is_refused_before_the_charge(engine: Stored) -> None:
         engine.prepare(replace(COUNT, rows=rows))
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside other threads
+def test_a_child_has_connections_of_its_own_and_leaves_those_of_its_parent(engine: Stored) -> None:
+    assert rows_of(engine, COUNT) == ANSWER
+    (parents,) = engine._server._idle[os.getpid()]
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if rows_of(engine, COUNT) == ANSWER else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert rows_of(engine, COUNT) == ANSWER
+    assert engine._server._idle[os.getpid()] == [parents]  # which is as it was
+
+
 # Several databases. -------------------------------------------------------------------------------
 
 

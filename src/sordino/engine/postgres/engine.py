@@ -59,6 +59,7 @@ _STATEMENTS = 8 * MEGABYTE  # of statements that are kept compiled
 _JOINS = 256  # of which it is kept how many public rows have one key
 _DRY_RUN = 60.0  # seconds
 _MOST_SECONDS = 2**31 // 1_000 - 1  # a timeout has 31 bits of milliseconds
+_GONE = (errors.UndefinedTable, errors.InsufficientPrivilege, errors.InvalidSchemaName)
 # What a server says when it is stopped, full or lost quotes no value of a row.
 tell_owner = partial(_tell_owner, safe=(psycopg.OperationalError,))
 
@@ -260,8 +261,13 @@ class PostgresEngine:
                 )
 
     @contextmanager
-    def _asking(self, names: Iterable[str]) -> Iterator[None]:
-        """Turn a failure before the charge, in which no row was looked at, into a refusal."""
+    def _asking(
+        self, names: Iterable[str], failure: type[psycopg.Error] = psycopg.Error
+    ) -> Iterator[None]:
+        """Turn a failure before the charge, in which no row was looked at, into a refusal.
+
+        ``failure`` is of which kind it has to be.
+        """
         try:
             yield
         except Unreachable as error:
@@ -270,12 +276,12 @@ class PostgresEngine:
                 f"the database {place_of(self.address)} cannot be reached, so that nothing is "
                 "asked of it or charged; the owner's log says why"
             ) from None
-        except (errors.UndefinedTable, errors.InsufficientPrivilege, errors.InvalidSchemaName):
+        except _GONE:
             raise CatalogError(
                 f"a table of {', '.join(sorted(names))} is not there any more, or may not be read; "
                 "nothing was charged"
             ) from None
-        except psycopg.Error as error:
+        except failure as error:
             tell_owner("a database cannot be asked", error, public=True)
             raise CatalogError(
                 f"the database {place_of(self.address)} cannot be asked now, and nothing was "
@@ -305,11 +311,13 @@ class PostgresEngine:
                 bounded, self.catalog, salt=0, bases=self._made_up, dialect=POSTGRES
             )
             begin = f"{SNAPSHOT}; SET LOCAL statement_timeout = {_DRY_RUN * 1_000:.0f}"
-            with self._server.transaction(begin, deadline=_DRY_RUN) as connection:
+            names = tables_read(bounded.rows, self.catalog)
+            with (
+                self._asking(names, psycopg.OperationalError),
+                self._server.transaction(begin, deadline=_DRY_RUN) as connection,
+            ):
                 rows = psycopg.RawCursor(connection).execute(dry.sql, dry.parameters).fetchall()
             parts_of(as_arrow(rows, dry), dry)
-        except Unreachable:
-            raise
         except (psycopg.Error, UnicodeError) as error:
             tell_owner("a question cannot be carried out", error, public=True)
         else:
