@@ -66,12 +66,12 @@ def test_a_session_has_its_own_settings_whatever_the_server_prefers(
     assert not [name for name in held if name.startswith("spark.sql.legacy.")]
 
 
+@pytest.mark.filterwarnings("ignore:The SQL config")
 def test_a_server_that_computes_otherwise_is_refused(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sordino.engine.spark.settings._OLD", ())
-    with pytest.warns(UserWarning, match="deprecated"):
-        connection.session.conf.set("spark.sql.parser.escapedStringLiterals", "true")
+    connection.session.conf.set("spark.sql.parser.escapedStringLiterals", "true")
     try:
         with pytest.raises(CatalogError, match="a backslash begins an escape"):
             settle(connection.session)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from sordino.errors import CatalogError
@@ -66,9 +67,11 @@ _SIGNS = {
 def settle(session: SparkSession) -> None:
     """Give a session its settings; raises CatalogError if the server does not take them."""
     conf = session.conf
-    for name in conf.getAll:
-        if name.startswith(_OLD):
-            conf.unset(name)
+    with warnings.catch_warnings():  # of names that are old, which is why they are taken back
+        warnings.simplefilter("ignore", UserWarning)
+        for name in conf.getAll:
+            if name.startswith(_OLD):
+                conf.unset(name)
     for name, value in SETTINGS.items():
         conf.set(name, value)
     held = conf.getAll
