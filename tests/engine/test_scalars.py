@@ -73,7 +73,11 @@ class Lab:
             self._server.close()
 
 
-@pytest.fixture(params=sorted(ENGINES), scope="module")
+# Passes over the data are written in the dialect of the engine that makes them.
+DIALECTS = sorted(name for name in ENGINES if "passes" not in name)
+
+
+@pytest.fixture(params=DIALECTS, scope="module")
 def lab(request: pytest.FixtureRequest) -> Iterator[Lab | LakeLab]:
     made = LakeLab([*CALLS, *nested()]) if request.param == "spark" else Lab(request.param)
     yield made

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import secrets
+import sys
 import threading
 import warnings
 import weakref
@@ -202,10 +203,28 @@ def _stop(session: SparkSession, process: int) -> None:
             session.stop()
 
 
+@contextmanager
+def _named_program() -> Iterator[None]:
+    """Give the program a file while the client is loaded.
+
+    The client takes a program without one, as of ``python -c``, for doctests of Spark itself, and
+    ends the process.
+    """
+    program = sys.modules["__main__"]
+    if hasattr(program, "__file__"):
+        yield
+        return
+    program.__file__ = ""
+    try:
+        yield
+    finally:
+        del program.__file__
+
+
 def _opened(address: str) -> SparkSession:
     _silence()
     try:
-        with warnings.catch_warnings():  # of pandas, which is not used
+        with _named_program(), warnings.catch_warnings():  # of pandas, which is not used
             warnings.simplefilter("ignore", FutureWarning)
             from pyspark.sql.connect.client import DefaultChannelBuilder
             from pyspark.sql.connect.client.retries import DefaultPolicy
