@@ -36,12 +36,12 @@ from sordino.plan.plan import (
     Total,
     UnitCount,
 )
-from sordino.query.tree import Field, Key
+from sordino.query.tree import Field, Key, Scan
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, ThreePasses, catalog, frame, rows_of, scan, table
 from tests.engine.test_parents import Pairs, counted, declared, pairs, small
 from tests.session.attack.neighbours.asked import asked
-from tests.support.trace import by_group, look
+from tests.support.trace import by_group, look, unsealed
 
 WORLDS, QUESTIONS = 12, 12
 TYPES = {"who": Type.INTEGER, "city": Type.INTEGER, "paid": Type.INTEGER}
@@ -101,6 +101,21 @@ def test_every_row_is_in_one_pass_and_every_unit_too() -> None:
     rows, units = zip(*found, strict=True)
     assert (sum(rows), sum(units)) == (400 * FINE, 50)
     assert max(units) < 50  # they are spread over the passes
+
+
+def test_text_that_is_not_utf_8_is_missing_in_every_pass(tmp_path: Path) -> None:
+    path, names = tmp_path / "t.parquet", [b"ulm", b"\xff", b"bonn", b"ulm"] * 25
+    texts = pa.array(names, pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"who": list(range(100)), "city": texts}), path)
+    columns = (Column("who", Type.INTEGER), Column("city", Type.TEXT))
+    made = Catalog((Table("t", ParquetFile(path), columns, unit="who"),))
+    city = Field("city", Type.TEXT, "city")
+    rows = Scan("t", ((city, "city"),))
+    bounded = Bounded(rows, (Key(city, "city", None),), Shares(rows=1), (Cells((RowCount(),)),))
+    with closing(ThreePasses(made, threads=1)) as engine:
+        (found,) = rows_of(engine, bounded)
+        assert engine.database.broken == {str(path)}
+    assert found == {("ulm", 50 * FINE), ("bonn", 25 * FINE), (None, 25 * FINE)}
 
 
 def test_rows_that_are_units_are_read_in_one_pass() -> None:
@@ -220,6 +235,28 @@ def test_all_passes_are_over_the_same_file(crowd: Path, monkeypatch: pytest.Monk
         with pytest.raises(SealedError):
             engine.run(BY_CITY, RECEIPT, salt=1)
     os.utime(crowd, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_a_question_that_was_ended_in_a_pass_leaves_nothing_to_the_next(
+    crowd: Path, whole: list[set[Any]], is_watched: bool
+) -> None:
+    def progress(_: float) -> None:
+        pass
+
+    with opened(crowd, LITTLE) as engine:
+        for deadline in (0.001, 0.02, 0.05):
+            with pytest.raises(SealedError):
+                engine.run(
+                    BY_CITY,
+                    RECEIPT,
+                    salt=1,
+                    deadline=deadline,
+                    progress=progress if is_watched else None,
+                )
+        again = unsealed(engine.run(BY_CITY, RECEIPT, salt=7, progress=progress))
+        assert rows_of(engine, BY_CITY) == whole
+    assert [len(part) for part in again] == [len(part) for part in whole]
 
 
 def test_progress_goes_through_all_passes(crowd: Path) -> None:
