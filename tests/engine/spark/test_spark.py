@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import logging
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from threading import Timer
@@ -22,7 +25,8 @@ from sordino.engine.spark.connection import Connection, arguments
 from sordino.engine.spark.dialect import SPARK
 from sordino.engine.spark.engine import SparkEngine
 from sordino.engine.spark.settings import settle
-from sordino.errors import CatalogError, SealedError
+from sordino.errors import CatalogError, SealedError, Unsupported
+from sordino.plan.plan import Shares
 from sordino.query.types import Type
 from tests.engine.engines import RECEIPT, rows_of
 from tests.engine.lake import folder
@@ -412,6 +416,27 @@ def test_a_server_that_is_killed_seals_the_question_and_the_next_one_is_answered
         server.start()
         assert asked(engine) == EXPECTED
         engine.close()
+
+
+def test_rows_that_are_units_get_no_numbers_that_could_change() -> None:
+    engine = opened(shared().address, stored(folder()), unit="row")
+    with pytest.raises(Unsupported, match="have no id"):
+        engine.prepare(BY_CITY)
+    alone = replace(BY_CITY, shares=Shares(rows=1, alone=True))
+    assert asked(engine, alone) == {("ulm", 2, 12), ("bonn", 1, 6)}
+    engine.close()
+
+
+def test_a_program_without_a_file_can_ask() -> None:
+    """The client takes one for doctests of Spark, and would end it."""
+    told = (
+        "from sordino.engine.spark.connection import Connection; "
+        f"connection = Connection({shared().address!r}); connection.close(); print('opened')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", told], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "opened\n", done.stderr
 
 
 def test_a_closed_engine_answers_nothing(engine: SparkEngine) -> None:

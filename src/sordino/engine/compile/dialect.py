@@ -58,7 +58,7 @@ class Dialect:
     nth_least: str | None  # the {1}-th least of {0} in a group, or the largest if there are fewer
     total: str  # the exact sum of {0}, whole numbers of 64 bits, over the window {1}, if any
     near: str  # the same where they are at most NEAR in size, in 64 bits
-    numbered: str  # a number of its own for each row
+    numbered: str | None  # a number of its own for each row, where it keeps it for a question
     whole_division: str  # {0} divided by {1}, both positive, rounded down
     listed: str  # rows (c, v): the values of the bound list {0}, and their places from 0
     among: str | None  # whether {0} is in the bound list {1}, where that takes no rows (c, v)

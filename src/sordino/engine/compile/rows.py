@@ -25,6 +25,7 @@ from sordino.engine.compile.dialect import (
     quoted,
     select,
 )
+from sordino.errors import Unsupported
 from sordino.plan.bound import is_cut
 from sordino.plan.plan import JOIN_ROWS, Shares
 from sordino.query.tree import (
@@ -292,14 +293,20 @@ class Tables:
 
     def _numbered(self, table: Table) -> str:
         """Return a table with numbered rows: one step, so that a row has one number everywhere."""
+        number = self.writer.dialect.numbered
+        if number is None:
+            raise Unsupported(
+                "construct",
+                f"rows of table {table.name!r} are units and have no id, and here the engine would "
+                "need one for this question; nothing was charged for it",
+                hint="declare a column as the unit that has another value in every row",
+            )
         if table.name not in self.numbered:
             chosen = [
                 f"{self._column(table, column.name)} AS {self.inner_name(table, column.name)}"
                 for column in table.columns
             ]
-            text = select(
-                [f"{self.writer.dialect.numbered} AS u", *chosen], self.bases[table.name].source
-            )
+            text = select([f"{number} AS u", *chosen], self.bases[table.name].source)
             self.numbered[table.name] = self.writer.step("numbered", text, keep=True)
         return self.numbered[table.name]
 

@@ -74,7 +74,8 @@ SPARK = Dialect(
     nth_least=None,
     total=_TOTAL,
     near="sum({0}){1}",
-    numbered="monotonically_increasing_id()",
+    # A step that is computed again, as after the loss of a machine, could number its rows anew.
+    numbered=None,
     whole_division="({0} div {1})",
     listed="SELECT c, v FROM (SELECT posexplode({0}) AS (v, c))",
     among=None,
