@@ -18,8 +18,8 @@ from tests.session.contract.doors import Either, Sessions
 
 SQL = "SELECT ward, COUNT(*) AS n FROM data GROUP BY ward"
 AT_HOME = {  # what belongs to whoever holds the data, the plan or the ledger
-    "answer", "catalog", "inspect", "is_paid", "ledger", "of", "owner_log", "plan", "plan_ask",
-    "public", "resume", "stored", "time_of", "who",
+    "answer", "catalog", "check_fits", "inspect", "is_paid", "ledger", "of", "owner_log", "plan",
+    "plan_ask", "public", "resume", "stored", "time_of", "who",
 }  # fmt: skip
 FAR = {  # what only a server has
     "buy", "certificate", "given", "history", "logout", "me", "petition", "request", "requests",

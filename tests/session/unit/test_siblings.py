@@ -101,7 +101,7 @@ def test_a_deadline_interrupts_what_is_being_computed(monkeypatch: pytest.Monkey
     data = session()
     ended = Event()
 
-    def slow(connection: duckdb.DuckDBPyConnection, _: object) -> Any:
+    def slow(connection: duckdb.DuckDBPyConnection, **_: object) -> Any:
         try:
             return connection.execute(
                 "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
@@ -111,7 +111,7 @@ def test_a_deadline_interrupts_what_is_being_computed(monkeypatch: pytest.Monkey
 
     plan = data.plan(COUNT, epsilon=1)
     data._make_ready(plan)
-    monkeypatch.setattr(engines, "_execute", slow)
+    monkeypatch.setattr(engines, "execute", slow)
     failures: list[BaseException] = []
 
     def ask() -> None:

@@ -118,9 +118,9 @@ ENGINE: dict[str, Mutant] = {
     "every row counts in full": _bounded(_with_shares(rows=10**6, rows_per_group=None)),
     "distinct values of a unit are not cut": _bounded(_uncut),
     "groups outside the declared keys are kept": _bounded(_undeclared),
-    "sums are not weighed": mutant(_Parts._of_rows, "sum(w * ", "sum(65536 * "),
+    "sums are not weighed": mutant(_Parts._of_rows, 'f"w * ', 'f"65536 * '),
     "counts are not weighed": mutant(
-        _Parts._of_rows, '"COALESCE(sum(w), 0)"', '"65536 * count(*)"'
+        _Parts._of_rows, 'f"COALESCE({self.writer.total(\'w\')}, 0)"', '"65536 * count(*)"'
     ),
     "weights are rounded up": mutant(
         compile_rows.weight, "ELSE {divide(most, total)}", "ELSE 1 + {divide(most, total)}"
