@@ -41,7 +41,7 @@ LARGEST_SCALE = Fraction(1 << 50)
 # A weak reference, so that a mechanism that is kept somewhere does not keep its tables too.
 SamplerAt: TypeAlias = "Callable[[], Sampler | None]"
 # All families together: one sampler takes up to 2 MB, and most take half of one.
-_SAMPLERS: Shelf[Joined | WideGaussian] = Shelf(32 * MEGABYTE, weigh=lambda sampler: sampler.nbytes)
+_SAMPLERS: Shelf[Joined | WideGaussian] = Shelf(12 * MEGABYTE, weigh=lambda sampler: sampler.nbytes)
 _TOP_SCALE = 16
 _DIGIT_BITS = 8
 _RAW_MARGIN = 8
