@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import subprocess
 import sys
@@ -163,6 +164,21 @@ def test_a_change_of_files_is_another_version_and_is_read(engine: SparkEngine) -
     (place / "more.parquet").unlink()
     assert engine.version(["t"]) == before
     assert asked(engine) == EXPECTED
+
+
+def test_a_version_tells_no_length_of_a_file() -> None:
+    place = stored(folder())
+    file, engine = place / "rows.parquet", opened(shared().address, place)
+    os.utime(file, (10**9, 10**9))
+    before, size = engine.version(["t"]), file.stat().st_size
+    source, connection = engine._sources["t"], engine._connection
+    stamp = source.stamp(connection)
+    stored(place, pa.concat_tables([ROWS] * 50))
+    os.utime(file, (10**9, 10**9))
+    assert file.stat().st_size != size
+    assert engine.version(["t"]) == before
+    assert source.stamp(connection) != stamp
+    engine.close()
 
 
 def test_files_that_change_while_they_are_read_fail_the_question(

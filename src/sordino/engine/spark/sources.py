@@ -31,10 +31,8 @@ _READ_AS_WRITTEN = {
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
 }
-_STAMP = (
-    "sha2(concat_ws('\n', sort_array(collect_list(concat_ws(' ', "
-    "path, length, unix_micros(modificationTime))))), 256) AS stamp"
-)
+_WORD = "sha2(concat_ws('\n', sort_array(collect_list(concat_ws(' ', {0})))), 256) AS word"
+_WRITTEN = "path, unix_micros(modificationTime)"  # which does not differ by what a person adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +71,19 @@ class Source:
         return before
 
     def stamp(self, connection: Connection) -> str:
-        """Return a word for the rows that the table has now."""
+        """Return a word for the rows that the table has now, which is told to nobody."""
+        return self._word(connection, f"{_WRITTEN}, length")
+
+    def version(self, connection: Connection) -> str:
+        """Return a word for the rows by when they were written, which goes into the ledger."""
+        return self._word(connection, _WRITTEN)
+
+    def _word(self, connection: Connection, told: str) -> str:
         if not self.is_listed:
             return str(self.source.version)
         if self.source.form == "parquet":
-            return _stamp(connection, [self.source.name])
-        return _stamp(connection, list(_frame(connection, self.source).inputFiles()))
+            return _word(connection, [self.source.name], told)
+        return _word(connection, list(_frame(connection, self.source).inputFiles()), told)
 
 
 def own_tables(catalog: Catalog, address: str) -> list[tuple[int, Table, SparkTable]]:
@@ -192,7 +197,7 @@ def _provider(connection: Connection, table: Table, source: SparkTable) -> str:
     return str(facts.get("Provider", "unknown")).lower()
 
 
-def _stamp(connection: Connection, places: list[str]) -> str:
+def _word(connection: Connection, places: list[str], told: str) -> str:
     files = connection.session.read.format("binaryFile").option("recursiveFileLookup", "true")
-    (row,) = files.load(places).selectExpr(_STAMP).toArrow().to_pylist()
-    return str(row["stamp"])
+    (row,) = files.load(places).selectExpr(_WORD.format(told)).toArrow().to_pylist()
+    return str(row["word"])
